@@ -1,0 +1,5 @@
+"""Entry point for setuptools; everything it needs to know is in setup.cfg."""
+
+from setuptools import setup
+
+setup()

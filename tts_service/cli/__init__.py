@@ -1,0 +1,1 @@
+"""The command line. Each command imports the half that it needs, and only when it runs."""

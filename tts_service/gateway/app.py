@@ -1,0 +1,160 @@
+"""The Flask application: routes, errors as JSON, request ids. Handlers run on gunicorn's request threads."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from tts_service import __version__
+from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.answers import REQUEST_ID, error_answer, failure_answer, json_answer, request_id
+from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.speaking import Speaker
+from tts_service.protocol import PoolInfo
+from tts_service.settings import GatewaySettings
+
+logger = logging.getLogger(__name__)
+
+_HTTP_CODES = {
+    404: Code.NOT_FOUND,
+    405: Code.METHOD_NOT_ALLOWED,
+    413: Code.BODY_TOO_LARGE,
+    415: Code.UNSUPPORTED_MEDIA_TYPE,
+}
+
+
+def make_app(settings: GatewaySettings, client: DispatcherClient) -> Flask:
+    """Return the application; `client` is started by the caller."""
+    app = Flask("tts_service", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    speaker = Speaker(settings, client)
+    _add_speech(app, speaker)
+    _add_catalogue(app, client)
+    _add_operations(app, client)
+    _add_errors(app, settings)
+    return app
+
+
+def _add_speech(app: Flask, speaker: Speaker) -> None:
+    @app.before_request
+    def identify() -> None:
+        g.request_id = request_id(request.headers.get(REQUEST_ID))
+
+    @app.after_request
+    def mark(answer: Response) -> Response:
+        answer.headers[REQUEST_ID] = g.request_id
+        return answer
+
+    @app.post("/v1/audio/speech")
+    def speech() -> Response:
+        return speaker.answer(request, g.request_id)
+
+
+def _add_catalogue(app: Flask, client: DispatcherClient) -> None:
+    started = int(time.time())
+
+    def model(pool: PoolInfo) -> dict[str, Any]:
+        return {
+            "id": pool.name,
+            "object": "model",
+            "created": started,
+            "owned_by": "tts-service",
+            "engine": pool.engine.name,
+            "sample_rate": pool.engine.sample_rate_hz,
+            "default_voice": pool.default_voice,
+            "speed": {"min": pool.engine.min_speed, "max": pool.engine.max_speed},
+        }
+
+    @app.get("/v1/models")
+    def models() -> Response:
+        return json_answer({"object": "list", "data": [model(pool) for pool in client.pools.values()]})
+
+    @app.get("/v1/models/<name>")
+    def one_model(name: str) -> Response:
+        if name not in client.pools:
+            raise RequestFailed(Code.MODEL_NOT_FOUND, "there is no such model", param="model")
+        return json_answer(model(client.pools[name]))
+
+    @app.get("/v1/audio/models")
+    def audio_models() -> Response:
+        return json_answer({"models": [model(pool) for pool in client.pools.values()]})
+
+    @app.get("/v1/audio/voices")
+    def voices() -> Response:
+        found = [
+            {
+                "id": voice.id,
+                "name": voice.name,
+                "language": voice.languages[0] if voice.languages else None,
+                "languages": voice.languages,
+                "engine": pool.engine.name,
+                "model": pool.name,
+                "sample_rate": pool.engine.sample_rate_hz,
+            }
+            for pool in client.pools.values()
+            for voice in pool.engine.voices
+        ]
+        return json_answer({"voices": found})
+
+
+def _add_operations(app: Flask, client: DispatcherClient) -> None:
+    @app.get("/health")
+    def health() -> Response:
+        return json_answer({"status": "ok", "version": __version__})
+
+    @app.get("/ready")
+    def ready() -> Response:
+        reason = why_not_ready(client)
+        if reason:
+            return error_answer(reason, Code.NOT_READY, 503, retry_after_s=1.0)
+        return json_answer({"status": "ready"})
+
+    @app.get("/workers")
+    def workers() -> Response:
+        status = client.status()
+        return json_answer({"workers": status.workers, "pools": status.pools, "dispatcher": {"pid": status.pid}})
+
+
+def why_not_ready(client: DispatcherClient) -> str:
+    """Return why new requests should go elsewhere, "" when they should not.
+
+    Not before every worker has been warm once; afterwards while some pool has no warm worker.
+    """
+    catalogue = client.catalogue
+    if client.refused:
+        return client.refused
+    if catalogue is None or not client.connected:
+        return "the workers' half does not answer"
+    if catalogue.draining:
+        return "the service is shutting down"
+    if not catalogue.warm:
+        return "not all workers have been warm yet"
+    idle = [pool.name for pool in catalogue.pools if pool.n_ready == 0]
+    return f"no worker is warm in: {', '.join(idle)}" if idle else ""
+
+
+def _add_errors(app: Flask, settings: GatewaySettings) -> None:
+    @app.errorhandler(RequestFailed)
+    def failed(error: RequestFailed) -> Response:
+        return failure_answer(error)
+
+    @app.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> Response:
+        status = error.code or 500
+        message = error.description or error.name
+        if status == 413:
+            message = f"the body is longer than {settings.max_body_bytes} bytes"
+        answer = error_answer(message, _HTTP_CODES.get(status, Code.INVALID_REQUEST), status)
+        for name, value in error.get_headers(request.environ):
+            if name.lower() == "allow":
+                answer.headers[name] = value
+        return answer
+
+    @app.errorhandler(Exception)
+    def unexpected(error: Exception) -> Response:
+        logger.exception("request %s: unexpected error", g.get("request_id", "-"))
+        return error_answer("an unexpected error; the server's log says more", Code.INTERNAL, 500)

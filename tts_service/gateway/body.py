@@ -1,0 +1,94 @@
+"""The body of POST /v1/audio/speech: its fields, types and limits, and how it is read. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tts_service.allowed import convert, shorten
+from tts_service.errors import Code, RequestFailed
+
+Format = Literal["mp3", "wav", "pcm"]
+MAX_SEED = 2**63 - 1
+
+
+class VoiceRef(msgspec.Struct, frozen=True):
+    """A voice as OpenAI's newer clients name it."""
+
+    id: Annotated[str, Meta(max_length=256)]
+
+
+class SpeechBody(msgspec.Struct, frozen=True):
+    """What a client may send. Fields that are absent or null have their default; unknown fields are ignored."""
+
+    input: Annotated[str, Meta(description="The text to speak.")]
+    model: Annotated[str | None, Meta(description="Pool that speaks; absent: the one that has the voice.")] = None
+    voice: Annotated[str | VoiceRef | None, Meta(description="Voice id; absent: the pool's default voice.")] = None
+    response_format: Annotated[Format, Meta(description="Container and coding of the audio.")] = "mp3"
+    speed: Annotated[float, Meta(ge=0.25, le=4.0, description="Speaking rate; engines may allow less.")] = 1.0
+    seed: Annotated[
+        Annotated[int, Meta(ge=-1, le=MAX_SEED)] | None,
+        Meta(description="Fixes the random part; -1: a random seed; absent: the pool's."),
+    ] = None
+    language: Annotated[
+        Annotated[str, Meta(max_length=35)] | None, Meta(description="BCP 47 tag; absent: the voice's own.")
+    ] = None
+    sample_rate: Annotated[
+        Annotated[int, Meta(ge=8000, le=48000)] | Literal["native"] | None,
+        Meta(description="Hz, or \"native\" for the voice's own; absent: the service's default."),
+    ] = None
+    stream: Annotated[
+        bool | None, Meta(description="Send audio while it is made; absent: true for all formats but wav.")
+    ] = None
+
+    @property
+    def voice_id(self) -> str | None:
+        """The voice, however it was named."""
+        return self.voice.id if isinstance(self.voice, VoiceRef) else self.voice
+
+
+def read_body(raw: bytes, max_text_chars: int) -> SpeechBody:
+    """Return the body that `raw` is the JSON of. RequestFailed names the field, its value and what is allowed."""
+    tree = _read_json(raw)
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(SpeechBody):
+        value = tree.get(field.name)
+        if value is None:
+            continue
+        try:
+            values[field.name] = convert(value, field.type)
+        except ValueError as error:
+            message = f"{field.name} = {shorten(value)}: expected {error}"
+            raise RequestFailed(Code.INVALID_REQUEST, message, param=field.name) from None
+    _check_text(values.get("input"), max_text_chars)
+    return SpeechBody(**values)
+
+
+def _read_json(raw: bytes) -> dict[str, Any]:
+    try:
+        tree = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise RequestFailed(
+            Code.INVALID_REQUEST,
+            f"the body is not valid JSON ({why}); expected an object with at least input",
+            param="input",
+        ) from None
+    if not isinstance(tree, dict):
+        found = type(tree).__name__
+        raise RequestFailed(
+            Code.INVALID_REQUEST, f"the body is a JSON {found}; expected an object with at least input", param="input"
+        )
+    return tree
+
+
+def _check_text(text: str | None, max_text_chars: int) -> None:
+    if text is None:
+        raise RequestFailed(Code.INVALID_REQUEST, "input is missing: expected the text to speak", param="input")
+    if not text.strip():
+        raise RequestFailed(Code.NOTHING_TO_SPEAK, "input is empty or blank: expected a text to speak", param="input")
+    if len(text) > max_text_chars:
+        message = f"input has {len(text)} characters: expected at most {max_text_chars}"
+        raise RequestFailed(Code.TEXT_TOO_LONG, message, param="input")

@@ -1,0 +1,274 @@
+"""The gateway process's line to the dispatcher. One thread owns the socket; request threads talk to it by channels.
+
+The socket is made in that thread, after gunicorn's fork: a ZeroMQ socket does not survive one, nor two threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable
+
+import zmq
+
+from tts_service import __version__
+from tts_service.errors import Code, ProtocolError, RequestFailed
+from tts_service.gateway.channel import Audio, Channel
+from tts_service.protocol import (
+    PROTOCOL_VERSION,
+    TO_GATEWAY,
+    Alive,
+    Beat,
+    Bye,
+    Cancel,
+    Cancelled,
+    Catalogue,
+    Chunk,
+    Done,
+    Failed,
+    FromGateway,
+    Hello,
+    Introduce,
+    Job,
+    JobKey,
+    PoolInfo,
+    Refused,
+    Status,
+    StatusQuery,
+    Submit,
+    ToGateway,
+    Welcome,
+    decode,
+    encode,
+)
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_S = 1.0
+# A dispatcher that is silent for so long is taken for lost; it answers every heartbeat.
+SILENCE_S = 4.0
+STATUS_TIMEOUT_S = 2.0
+
+
+class DispatcherClient:
+    """Connects, keeps the catalogue, carries jobs and events, and notices when the dispatcher is lost or another one.
+
+    `on_refused` is called, once for each refusal, on the client's thread when the other half is of another version.
+    """
+
+    def __init__(self, endpoint: str, reconnect_timeout_s: float, on_refused: Callable[[str], None]) -> None:
+        self.catalogue: Catalogue | None = None
+        """The latest; None until the dispatcher has been heard once."""
+        self.pools: dict[str, PoolInfo] = {}
+        """Every pool that has ever been in a catalogue, as it was last: a dispatcher that has just been restarted
+        knows its pools only when their engines are loaded again, and requests can wait for that."""
+        self.connected = False
+        self.refused = ""
+        """Why the other half will not talk to this one; "" while it does."""
+        self._endpoint = endpoint
+        self._reconnect_timeout_s = reconnect_timeout_s
+        self._on_refused = on_refused
+        self._channels: dict[str, Channel] = {}
+        self._statuses: dict[int, queue.SimpleQueue[Status]] = {}
+        self._commands: queue.SimpleQueue[FromGateway] = queue.SimpleQueue()
+        self._held: list[Submit] = []
+        self._incarnation = ""
+        self._heard_s = 0.0
+        self._lost_s = 0.0
+        self._gave_up = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dispatcher-client", daemon=True)
+        self._wake_fd = -1
+
+    def start(self) -> None:
+        """Start the owner thread."""
+        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Say goodbye and end the thread."""
+        self._closing.set()
+        self._wake()
+        self._thread.join(timeout=3.0)
+
+    # Request threads
+
+    def open(self, name: str) -> Channel:
+        """Return a channel for one request; `name` is unique in this process."""
+        channel = Channel(self, name)
+        self._channels[name] = channel
+        return channel
+
+    def post(self, channel: Channel, job: Job) -> None:
+        """See Broker."""
+        self._command(Submit(job))
+
+    def withdraw(self, channel: Channel, keys: list[JobKey]) -> None:
+        """See Broker."""
+        for key in keys:
+            self._command(Cancel(key))
+
+    def forget(self, channel: Channel) -> None:
+        """See Broker."""
+        self._channels.pop(channel.name, None)
+
+    def status(self) -> Status:
+        """Return the state of workers and queues now; RequestFailed when the dispatcher does not answer."""
+        query = secrets.randbits(48)
+        answer: queue.SimpleQueue[Status] = queue.SimpleQueue()
+        self._statuses[query] = answer
+        try:
+            self._command(StatusQuery(query))
+            return answer.get(timeout=STATUS_TIMEOUT_S)
+        except queue.Empty:
+            raise RequestFailed(Code.NOT_READY, "the workers' half does not answer", retry_after_s=1.0) from None
+        finally:
+            self._statuses.pop(query, None)
+
+    def _command(self, message: FromGateway) -> None:
+        self._commands.put(message)
+        self._wake()
+
+    def _wake(self) -> None:
+        os.eventfd_write(self._wake_fd, 1)
+
+    # The owner thread
+
+    def _run(self) -> None:
+        context = zmq.Context(io_threads=1)
+        self._socket = context.socket(zmq.DEALER)
+        self._socket.identity = f"gateway-{os.getpid()}-{secrets.token_hex(4)}".encode()
+        self._socket.sndhwm = self._socket.rcvhwm = 0
+        self._socket.linger = 500
+        self._socket.reconnect_ivl = 50
+        self._socket.connect(self._endpoint)
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._wake_fd, zmq.POLLIN)
+        next_beat_s = 0.0
+        while not self._closing.is_set():
+            now = time.monotonic()
+            if now >= next_beat_s:
+                next_beat_s = now + HEARTBEAT_S
+                self._send(Alive() if self.connected else Hello(PROTOCOL_VERSION, __version__))
+                self._look(now)
+            poller.poll(int((next_beat_s - now) * 1000) + 1)
+            self._send_commands()
+            self._receive()
+        self._send(Bye())
+        context.destroy(linger=500)
+
+    def _send(self, message: FromGateway) -> None:
+        self._socket.send(encode(message))
+
+    def _send_commands(self) -> None:
+        try:
+            os.eventfd_read(self._wake_fd)
+        except BlockingIOError:
+            pass
+        while True:
+            try:
+                message = self._commands.get_nowait()
+            except queue.Empty:
+                return
+            # A job sent while nobody is known to listen would reach the next dispatcher before its Hello; one sent to a
+            # dispatcher that is leaving would come straight back.
+            if isinstance(message, Submit) and not self._takes_jobs:
+                self._held.append(message)
+            else:
+                self._send(message)
+
+    def _receive(self) -> None:
+        while True:
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            try:
+                self._handle(decode(TO_GATEWAY, frames[0]), frames[1] if len(frames) > 1 else b"")
+            except ProtocolError as error:
+                logger.error("ignored a message of the dispatcher: %s", error)
+
+    def _handle(self, message: ToGateway, payload: bytes) -> None:
+        self._heard_s = time.monotonic()
+        if isinstance(message, Chunk):
+            if (channel := self._channels.get(message.key.request_id)) is not None:
+                channel.put(Audio.of(message, payload))
+        elif isinstance(message, Done | Failed | Cancelled):
+            if (channel := self._channels.get(message.key.request_id)) is not None:
+                channel.put(message)
+        elif isinstance(message, Status):
+            if (answer := self._statuses.get(message.query)) is not None:
+                answer.put(message)
+        elif isinstance(message, Catalogue):
+            self._learn(message)
+        elif isinstance(message, Welcome):
+            self._welcomed(message.incarnation)
+        elif isinstance(message, Beat):
+            self._found()
+        elif isinstance(message, Introduce):
+            self._lose("it does not know this gateway")
+            self._send(Hello(PROTOCOL_VERSION, __version__))
+        elif isinstance(message, Refused):
+            self._refuse(message)
+
+    def _welcomed(self, incarnation: str) -> None:
+        self.refused = ""
+        if self._incarnation and incarnation != self._incarnation:
+            self._fail_outstanding("the dispatcher was restarted", submitted=True)
+        self._incarnation = incarnation
+        self._found()
+
+    def _found(self) -> None:
+        if not self.connected:
+            logger.info("connected to the dispatcher at %s", self._endpoint)
+        self.connected, self._gave_up = True, False
+        self._send_held()
+
+    def _learn(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.pools = self.pools | {pool.name: pool for pool in catalogue.pools}
+        self._send_held()
+
+    @property
+    def _takes_jobs(self) -> bool:
+        return self.connected and not (self.catalogue and self.catalogue.draining)
+
+    def _send_held(self) -> None:
+        if self._takes_jobs:
+            held, self._held = self._held, []
+            for message in held:
+                self._send(message)
+
+    def _lose(self, reason: str) -> None:
+        if self.connected:
+            logger.warning("lost the dispatcher: %s", reason)
+            self.connected, self._lost_s = False, time.monotonic()
+
+    def _look(self, now: float) -> None:
+        """Notice silence, and let requests fail that have waited for too long."""
+        if self.connected and now - self._heard_s > SILENCE_S:
+            self._lose(f"silent for {now - self._heard_s:.0f} s")
+        if not self.connected and not self._gave_up and now - self._lost_s > self._reconnect_timeout_s:
+            self._gave_up = True
+            self._held.clear()
+            self._fail_outstanding("the workers' half has not come back", submitted=False)
+
+    def _fail_outstanding(self, reason: str, *, submitted: bool) -> None:
+        """End every job: as lost, so that it is submitted again, or for good."""
+        held = {message.job.key for message in self._held}
+        code = Code.DISPATCHER_LOST if submitted else Code.NOT_READY
+        for channel in list(self._channels.values()):
+            for key in list(channel.outstanding):
+                if key not in held:
+                    channel.put(Failed(key, code, reason))
+
+    def _refuse(self, message: Refused) -> None:
+        if self.refused != message.message:
+            logger.error("refused by the dispatcher: %s", message.message)
+            self.refused = message.message
+            self._on_refused(message.message)

@@ -1,0 +1,103 @@
+"""The `tts-gateway` process: gunicorn with our application and our settings.
+
+gunicorn's arbiter forks the worker processes; each builds the application and its line to the dispatcher after the
+fork, on its main thread, and serves requests on a bounded pool of threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication
+
+from tts_service.gateway.app import make_app
+from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.listener import BACKLOG, listen, url_of
+from tts_service.orphans import die_with_parent, name_process
+from tts_service.runtime_dir import RuntimeDir
+from tts_service.settings import Settings
+from tts_service.versions import InstalledVersion
+
+logger = logging.getLogger(__name__)
+
+# Connections of one process, kept-alive ones included.
+MAX_CONNECTIONS = 4096
+
+
+class GatewayServer(BaseApplication):  # type: ignore[misc]
+    """gunicorn's application object."""
+
+    def __init__(self, settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None) -> None:
+        self.settings = settings
+        self.runtime_dir = runtime_dir
+        self._listener_fd = listener_fd
+        self._version = InstalledVersion()
+        self._client: DispatcherClient | None = None
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Called by gunicorn: hand our settings over."""
+        gateway = self.settings.gateway
+        values: dict[str, Any] = {
+            "worker_class": "gthread",
+            "workers": gateway.processes,
+            "threads": gateway.threads,
+            "worker_connections": MAX_CONNECTIONS,
+            "backlog": BACKLOG,
+            "keepalive": gateway.keepalive_s,
+            "graceful_timeout": gateway.graceful_timeout_s,
+            # Touched by every process each second; a disk that stalls must not look like a process that hangs.
+            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,
+            # It would be written below $HOME.
+            "control_socket_disable": True,
+            "accesslog": None,
+            "errorlog": "-",
+            "loglevel": "warning",
+            "post_fork": self._after_fork,
+            "worker_exit": self._before_exit,
+        }
+        if self._listener_fd is not None:
+            values["bind"] = f"fd://{self._listener_fd}"
+        for name, value in values.items():
+            # Older gunicorn versions have no control socket, and no setting for it.
+            if name in self.cfg.settings and value is not None:
+                self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """Called by gunicorn in each process, after the fork: build the application."""
+        settings = self.settings.gateway
+        client = DispatcherClient(self.runtime_dir.gateway_endpoint, settings.reconnect_timeout_s, self._refused)
+        client.start()
+        self._client = client
+        return make_app(settings, client)
+
+    def _after_fork(self, arbiter: Any, worker: Any) -> None:
+        die_with_parent(arbiter.pid)
+        name_process("tts-gateway")
+
+    def _before_exit(self, arbiter: Any, worker: Any) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def _refused(self, message: str) -> None:
+        """The other half is of another version. If this one has been replaced on disk, end it to be started anew."""
+        if self._version.is_stale():
+            logger.error("this gateway has been replaced on disk: ending, to be started again")
+            os.kill(os.getppid(), signal.SIGTERM)
+
+
+def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None) -> None:
+    """Serve until told to stop; gunicorn ends the process.
+
+    The listening socket is `listener_fd`, or the one that systemd passes, or a new one.
+    """
+    runtime_dir.prepare()
+    if listener_fd is None and os.environ.get("LISTEN_PID") != str(os.getpid()):
+        listener = listen(settings.gateway.host, settings.gateway.port)
+        logger.info("listening on %s", url_of(listener, settings.gateway.host))
+        listener_fd = listener.detach()
+    GatewayServer(settings, runtime_dir, listener_fd).run()

@@ -1,0 +1,104 @@
+"""From a request to what exactly is to be spoken: which pool and voice, which seed, which rate and coding. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from tts_service.allowed import shorten
+from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.body import MAX_SEED, SpeechBody
+from tts_service.gateway.encoders import check_rate
+from tts_service.protocol import PoolInfo
+
+# OpenAI's names for its speech models: clients send them unasked, and mean "whatever you have".
+ANY_MODEL = frozenset({"tts-1", "tts-1-hd", "gpt-4o-mini-tts"})
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """A request with every default filled in and everything looked up."""
+
+    text: str
+    pool: PoolInfo
+    voice: str
+    language: str
+    speed: float
+    seed: int
+    """0 to 2**63 - 1."""
+    response_format: str
+    sample_rate_hz: int
+    """Of the answer."""
+    streamed: bool
+
+
+def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int) -> Utterance:
+    """Return what `body` asks for; RequestFailed where the service has no such thing."""
+    pool = _pool(body, pools)
+    voice = body.voice_id or pool.default_voice
+    if voice not in {known.id for known in pool.engine.voices}:
+        raise _no_voice(voice, [pool])
+    low, high = pool.engine.min_speed, pool.engine.max_speed
+    if not low <= body.speed <= high:
+        message = f"speed = {body.speed}: voice {voice} speaks at {low} to {high}"
+        raise RequestFailed(Code.INVALID_REQUEST, message, param="speed")
+    rate_hz = _rate(body, pool, default_rate_hz)
+    check_rate(body.response_format, rate_hz)
+    return Utterance(
+        text=body.input,
+        pool=pool,
+        voice=voice,
+        language=body.language or "",
+        speed=body.speed,
+        seed=_seed(body.seed, pool.default_seed),
+        response_format=body.response_format,
+        sample_rate_hz=rate_hz,
+        streamed=body.stream if body.stream is not None else body.response_format != "wav",
+    )
+
+
+def segment_seed(seed: int, text: str, occurrence: int) -> int:
+    """Return a segment's seed, 0 to 2**63 - 1: a hash of the request's seed, the text, and how often it came before.
+
+    The same sentence so sounds the same wherever it stands, and a repeated one is not a copy.
+    """
+    digest = hashlib.blake2b(f"{seed}\0{occurrence}\0{text}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") & MAX_SEED
+
+
+def _pool(body: SpeechBody, pools: list[PoolInfo]) -> PoolInfo:
+    """Return the pool that `model` names (its own name, or its engine's); without one, the first that has the voice."""
+    wanted = body.model
+    if wanted and wanted not in ANY_MODEL:
+        for pool in pools:
+            if wanted in (pool.name, pool.engine.name):
+                return pool
+        names = ", ".join(pool.name for pool in pools)
+        message = f"model = {shorten(wanted)}: there is no such model; there are: {names}"
+        raise RequestFailed(Code.MODEL_NOT_FOUND, message, param="model")
+    voice = body.voice_id
+    for pool in pools:
+        if voice is None or voice in {known.id for known in pool.engine.voices}:
+            return pool
+    raise _no_voice(voice or "", pools)
+
+
+def _no_voice(voice: str, pools: list[PoolInfo]) -> RequestFailed:
+    known = [voice.id for pool in pools for voice in pool.engine.voices]
+    shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    message = f"voice = {shorten(voice)}: there is no such voice; there are: {shown}"
+    return RequestFailed(Code.VOICE_NOT_FOUND, message, param="voice")
+
+
+def _seed(wanted: int | None, default: int) -> int:
+    seed = default if wanted is None else wanted
+    return secrets.randbits(31) if seed < 0 else seed
+
+
+def _rate(body: SpeechBody, pool: PoolInfo, default_rate_hz: int) -> int:
+    if isinstance(body.sample_rate, int):
+        return body.sample_rate
+    if body.sample_rate == "native" or default_rate_hz == 0:
+        return pool.engine.sample_rate_hz
+    return default_rate_hz

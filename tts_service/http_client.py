@@ -1,0 +1,86 @@
+"""A small HTTP client for the commands: one request on a fresh or kept connection, read whole or as it comes.
+
+Used by `say --url`, `serve` and `bench`; each connection belongs to the thread that made it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from tts_service.errors import Unavailable, UsageError
+
+READ_BYTES = 65536
+
+
+class Answer:
+    """A status, headers, and a body that is read once."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._response = response
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body as it comes. http.client.IncompleteRead where it breaks off."""
+        while data := self._response.read1(READ_BYTES):
+            yield data
+        # A chunked body that broke off reads like one that ended, unless its last chunk is asked for.
+        if self._response.chunked and not self._response.isclosed():
+            raise http.client.IncompleteRead(b"")
+
+    def body(self) -> bytes:
+        """Return the whole body. http.client.IncompleteRead where it breaks off."""
+        return self._response.read()
+
+    def json(self) -> Any:
+        """Return the body as JSON."""
+        return json.loads(self.body())
+
+
+class Connection:
+    """One connection to a server; a context manager."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        parts = urlsplit(url if "//" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"--url {url}: expected something like http://127.0.0.1:8000")
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = kind(parts.hostname, parts.port, timeout=timeout_s)
+        self._prefix = parts.path.rstrip("/")
+        self.url = url
+
+    def get(self, path: str) -> Answer:
+        """Send a GET. Unavailable where no server answers."""
+        return self._send("GET", path, None, {})
+
+    def post(self, path: str, value: Any, headers: dict[str, str] | None = None) -> Answer:
+        """Send `value` as JSON. Unavailable where no server answers."""
+        return self._send(
+            "POST", path, json.dumps(value).encode(), {"Content-Type": "application/json", **(headers or {})}
+        )
+
+    def close(self) -> None:
+        """Close the connection, whatever is still to come on it."""
+        self._connection.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+        try:
+            self._connection.request(method, self._prefix + path, body, headers)
+            return Answer(self._connection.getresponse())
+        except OSError as error:
+            raise Unavailable(f"no server answers at {self.url}: {error.strerror or error}") from error
+        except http.client.HTTPException as error:
+            raise Unavailable(f"the server at {self.url} broke off: {error!r}") from error

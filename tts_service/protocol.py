@@ -1,0 +1,384 @@
+"""The typed messages between gateway, dispatcher and synthesis processes, and their encoding.
+
+A message is one MessagePack frame; a `Chunk` is followed by a second frame of raw little-endian float32 samples.
+Every `Submit` ends in exactly one of `Done`, `Failed`, `Cancelled`. `JobKey.attempt` makes late chunks of a dead
+attempt recognisable, `generation` names the engine and model files that the audio must come from.
+Times called *deadline* are on CLOCK_MONOTONIC, which all processes of one machine share.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Literal, TypeVar
+
+import msgspec
+
+from tts_service.errors import ProtocolError
+
+PROTOCOL_VERSION = 1
+FLOAT32_BYTES = 4
+
+
+class JobKey(msgspec.Struct, frozen=True, array_like=True):
+    """Names one attempt at one segment."""
+
+    request_id: str
+    segment: int
+    """Index of the segment in text order, from 0."""
+    attempt: int
+    """1 for the first submission; counted by the gateway."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One segment of text to synthesize, with everything its audio depends on."""
+
+    key: JobKey
+    pool: str
+    generation: str
+    """Model generation the audio must come from; "" takes the pool's present one."""
+    voice: str
+    text: str
+    language: str
+    """BCP 47 tag, "" for the voice's own."""
+    speed: float
+    """Speaking rate, 1.0 is the voice's own."""
+    seed: int
+    """Seed of this segment, 0 to 2**63 - 1."""
+    streamed: bool
+    """The mode of the request; engines with window plans may depend on it, and on nothing else about the delivery."""
+    from_sample: int
+    """First sample wanted; earlier ones were delivered by an earlier attempt."""
+    max_samples: int
+    """A segment that grows longer fails with `audio_too_long`."""
+    deadline_s: float
+    """Monotonic time by which the first wanted sample should exist."""
+    credit_bytes: int
+    """Bytes of float32 audio that the gateway has room for."""
+
+
+class Voice(msgspec.Struct, frozen=True):
+    """A voice that an engine can speak with."""
+
+    id: str
+    name: str
+    languages: list[str]
+    """BCP 47 tags."""
+
+
+class EngineInfo(msgspec.Struct, frozen=True):
+    """What an engine is and can do; fixed once it is loaded."""
+
+    name: str
+    model_hash: str
+    """Hex digest over model files and everything else in the engine that the audio depends on."""
+    sample_rate_hz: int
+    voices: list[Voice]
+    default_voice: str
+    max_segment_chars: int
+    """Longest text of one job, in characters."""
+    scripts: list[str]
+    """Scripts whose letters the engine can speak, as Unicode character names begin: LATIN; empty for any."""
+    stepping: Literal["turns", "batched"]
+    """`turns`: step() takes one sequence, the most urgent; `batched`: step() takes all of them."""
+    longest_step_s: float
+    """Expected length of the longest step on a free CPU."""
+    thread_invariant: bool
+    """True where the samples do not depend on the number of threads."""
+    preferred_threads: int
+    min_speed: float
+    max_speed: float
+
+
+class PoolInfo(msgspec.Struct, frozen=True):
+    """A pool as the gateway needs to know it."""
+
+    name: str
+    engine: EngineInfo
+    generation: str
+    default_voice: str
+    default_seed: int
+    """-1 asks for a random seed."""
+    n_workers: int
+    n_ready: int
+    n_slots: int
+    """Slots of all workers together."""
+
+
+class Phase(enum.StrEnum):
+    """What a synthesis process is doing; each phase has its own time limit."""
+
+    START = "start"
+    LOAD = "load"
+    WARM_UP = "warm_up"
+    IDLE = "idle"
+    PREPARE = "prepare"
+    STEP = "step"
+
+
+class WorkerStats(msgspec.Struct, frozen=True):
+    """Counters of one synthesis process since it started."""
+
+    slots_active: int = 0
+    segments_done: int = 0
+    steps: int = 0
+    audio_seconds: float = 0.0
+    busy_seconds: float = 0.0
+    """Wall time spent in the engine."""
+    cpu_seconds: float = 0.0
+    """CPU time of all threads while in the engine."""
+    effective_cores: float = 0.0
+    """CPU time over wall time of the recent busy time."""
+
+
+class WorkerStatus(msgspec.Struct, frozen=True):
+    """One entry of `GET /workers`."""
+
+    index: int
+    pool: str
+    pid: int
+    state: str
+    """starting, loading, warming, ready, stopping or dead."""
+    phase: Phase
+    engine: str
+    cpus: list[int]
+    threads: int
+    """Intra-op thread budget."""
+    live_threads: int
+    slots: dict[str, int]
+    """total and active."""
+    effective_cores: float
+    rss_bytes: int
+    voluntary_switches: int
+    """Of all live threads, since the process started."""
+    restarts: int
+    last_exit: str
+    """Why the previous process ended; "" where there was none."""
+    segments_done: int
+    audio_seconds: float
+    busy_seconds: float
+    cpu_seconds: float
+
+
+class PoolStatus(msgspec.Struct, frozen=True):
+    """The queue of one pool, in `GET /workers`."""
+
+    name: str
+    queued: int
+    queue_limit: int
+    running: int
+
+
+# Gateway to dispatcher
+
+
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    """First message of a gateway process."""
+
+    protocol: int
+    package: str
+    """Version of the tts-service package."""
+
+
+class Submit(msgspec.Struct, frozen=True, tag=True):
+    """Asks for one segment's audio."""
+
+    job: Job
+
+
+class Cancel(msgspec.Struct, frozen=True, tag=True):
+    """Nobody wants this job any more. To the dispatcher, and on to the worker that has it."""
+
+    key: JobKey
+
+
+class StatusQuery(msgspec.Struct, frozen=True, tag=True):
+    """Asks for a `Status`."""
+
+    query: int
+    """Echoed in the answer."""
+
+
+class Alive(msgspec.Struct, frozen=True, tag=True):
+    """Heartbeat of a gateway."""
+
+
+class Bye(msgspec.Struct, frozen=True, tag=True):
+    """The gateway leaves; nobody waits for its jobs."""
+
+
+# Dispatcher to gateway
+
+
+class Welcome(msgspec.Struct, frozen=True, tag=True):
+    """Answer to a Hello of the same versions."""
+
+    incarnation: str
+    """Differs between any two lives of the dispatcher."""
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """The other half cannot be talked to: its versions differ."""
+
+    package: str
+    message: str
+
+
+class Introduce(msgspec.Struct, frozen=True, tag=True):
+    """Asks a peer that the dispatcher does not know for its Hello: one of the two has restarted."""
+
+
+class Catalogue(msgspec.Struct, frozen=True, tag=True):
+    """Everything a gateway needs to know about the pools; sent again at every change."""
+
+    pools: list[PoolInfo]
+    """Pools whose engine has been loaded at least once."""
+    warm: bool
+    """True once every worker has been ready at least once."""
+    draining: bool
+
+
+class Beat(msgspec.Struct, frozen=True, tag=True):
+    """Heartbeat of the dispatcher."""
+
+    incarnation: str
+
+
+class Status(msgspec.Struct, frozen=True, tag=True):
+    """Answer to a StatusQuery."""
+
+    query: int
+    incarnation: str
+    pid: int
+    pools: list[PoolStatus]
+    workers: list[WorkerStatus]
+
+
+# Worker to dispatcher
+
+
+class WorkerHello(msgspec.Struct, frozen=True, tag=True):
+    """First message of a synthesis process."""
+
+    protocol: int
+    package: str
+    index: int
+    incarnation: int
+    pid: int
+
+
+class PhaseChange(msgspec.Struct, frozen=True, tag=True):
+    """The worker enters a phase; its time limit counts from here."""
+
+    phase: Phase
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True):
+    """The engine is loaded and warm."""
+
+    engine: EngineInfo
+    generation: str
+    cpus: list[int]
+    """The affinity the process really has."""
+    threads: int
+
+
+class Credit(msgspec.Struct, frozen=True, tag=True):
+    """`n_slots` more slots of the worker are free."""
+
+    n_slots: int
+
+
+class Report(msgspec.Struct, frozen=True, tag=True):
+    """Heartbeat of a worker."""
+
+    stats: WorkerStats
+
+
+class Leaving(msgspec.Struct, frozen=True, tag=True):
+    """The worker ends on purpose and has no job left."""
+
+
+# Worker to dispatcher, and on to the gateway
+
+
+class Chunk(msgspec.Struct, frozen=True, tag=True):
+    """Audio of a segment; its samples are the message's second frame."""
+
+    key: JobKey
+    generation: str
+    from_sample: int
+    """Offset of the first sample from the start of the segment."""
+    n_samples: int
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """All audio of the segment has been sent."""
+
+    key: JobKey
+    generation: str
+    n_samples: int
+    """Length of the whole segment, delivered by whatever attempts."""
+    compute_s: float
+    """Wall time spent in the engine for it."""
+    worker: int = -1
+    """Index of the worker; filled in by the dispatcher."""
+    queue_s: float = 0.0
+    """Time spent in the queue; filled in by the dispatcher."""
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """The segment cannot be had from this attempt; `code` is one of errors.Code."""
+
+    key: JobKey
+    code: str
+    message: str
+    param: str = ""
+    retry_after_s: float = 0.0
+
+
+class Cancelled(msgspec.Struct, frozen=True, tag=True):
+    """The job was cancelled and holds nothing any more."""
+
+    key: JobKey
+
+
+# Dispatcher to worker
+
+
+class Assign(msgspec.Struct, frozen=True, tag=True):
+    """A job for a slot that the worker has announced as free."""
+
+    job: Job
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """Finish what is in the slots, then leave."""
+
+
+FromGateway = Hello | Submit | Cancel | StatusQuery | Alive | Bye
+ToGateway = Welcome | Refused | Introduce | Catalogue | Beat | Status | Chunk | Done | Failed | Cancelled
+FromWorker = WorkerHello | PhaseChange | Ready | Credit | Report | Leaving | Chunk | Done | Failed | Cancelled
+ToWorker = Assign | Cancel | Stop
+Message = FromGateway | ToGateway | FromWorker | ToWorker
+
+M = TypeVar("M")
+
+_encoder = msgspec.msgpack.Encoder()
+
+FROM_GATEWAY: msgspec.msgpack.Decoder[FromGateway] = msgspec.msgpack.Decoder(FromGateway)
+TO_GATEWAY: msgspec.msgpack.Decoder[ToGateway] = msgspec.msgpack.Decoder(ToGateway)
+FROM_WORKER: msgspec.msgpack.Decoder[FromWorker] = msgspec.msgpack.Decoder(FromWorker)
+TO_WORKER: msgspec.msgpack.Decoder[ToWorker] = msgspec.msgpack.Decoder(ToWorker)
+
+
+def encode(message: Message) -> bytes:
+    """Return the first frame of `message`."""
+    return _encoder.encode(message)
+
+
+def decode(decoder: msgspec.msgpack.Decoder[M], frame: bytes) -> M:
+    """Return the message in `frame`; ProtocolError where it is of no type that `decoder` knows."""
+    try:
+        return decoder.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"unreadable message of {len(frame)} bytes: {error}") from error

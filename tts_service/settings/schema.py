@@ -1,0 +1,157 @@
+"""The settings schema: every key with its type, limits, unit and default. Pure data, read by both halves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+def _meta(text: str, unit: str = "", **limits: Any) -> Meta:
+    """Return the constraint and the documentation of one key."""
+    return Meta(description=text, extra={"unit": unit}, **limits)
+
+
+class ServiceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What both halves share."""
+
+    runtime_dir: Annotated[
+        str,
+        _meta(
+            "Directory of the sockets between gateway and workers, private to one user; the same for both halves. "
+            'Empty: $RUNTIME_DIRECTORY (systemd), else "tts-service" in $XDG_RUNTIME_DIR, else /tmp/tts-service-UID.'
+        ),
+    ] = ""
+    log_level: Annotated[LogLevel, _meta("Least severe messages that are logged (to stderr).")] = "info"
+
+
+class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The HTTP side: what it listens to, what it accepts, how it delivers."""
+
+    host: Annotated[str, _meta("Address to listen on; 0.0.0.0 for all of IPv4.")] = "127.0.0.1"
+    port: Annotated[int, _meta("TCP port to listen on; 0 takes a free one.", ge=0, le=65535)] = 8000
+    processes: Annotated[
+        int,
+        _meta("Gateway processes. One carries as many streams as it has threads for, up to about 500.", ge=1, le=64),
+    ] = 1
+    threads: Annotated[int, _meta("Request threads of each gateway process.", ge=4, le=4096)] = 64
+    max_requests: Annotated[
+        int,
+        _meta(
+            "Speech requests in progress in each gateway process; more get 503. Less than `threads`, so that "
+            "/health and /workers always find a thread.",
+            ge=1,
+            le=4095,
+        ),
+    ] = 48
+    max_body_bytes: Annotated[
+        int, _meta("Longest request body; longer ones get 413.", "bytes", ge=1024, le=1 << 30)
+    ] = 1 << 20
+    max_text_chars: Annotated[int, _meta("Longest `input` of a request.", "characters", ge=1, le=100_000_000)] = 100_000
+    max_audio_s: Annotated[
+        float, _meta("Longest audio of a request that is answered in one piece (not streamed).", "s", gt=0, le=86400)
+    ] = 7200.0
+    max_segment_s: Annotated[float, _meta("Longest audio of one segment (sentence).", "s", gt=0, le=3600)] = 120.0
+    sample_rate_hz: Annotated[
+        int,
+        _meta("Sample rate of answers where the request names none; 0 for the voice's own.", "Hz", ge=0, le=192_000),
+    ] = 24_000
+    segment_chars: Annotated[
+        int,
+        _meta("Longest segment; never more than the engine takes.", "characters", ge=20, le=100_000),
+    ] = 300
+    segments_ahead: Annotated[
+        int,
+        _meta(
+            "Segments of one request in the workers or waiting for its reader; bounds the memory of a slow reader.",
+            ge=1,
+            le=64,
+        ),
+    ] = 4
+    sentence_pause_s: Annotated[
+        float, _meta("Silence put between segments, on top of what the voice leaves.", "s", ge=0, le=10)
+    ] = 0.0
+    first_chunk_s: Annotated[float, _meta("Audio in the first chunk of a stream.", "s", ge=0.02, le=5)] = 0.2
+    chunk_s: Annotated[float, _meta("Audio in each later chunk of a stream.", "s", ge=0.02, le=5)] = 0.5
+    mp3_kbps: Annotated[Literal[32, 40, 48, 56, 64, 80, 96, 112, 128, 160], _meta("Bit rate of mp3.", "kbit/s")] = 64
+    max_attempts: Annotated[
+        int, _meta("Times a segment is submitted when its worker dies, before the request fails.", ge=1, le=20)
+    ] = 3
+    first_audio_target_s: Annotated[float, _meta("Time to first audio that the queue aims at.", "s", gt=0, le=600)] = (
+        1.0
+    )
+    progress_timeout_s: Annotated[
+        float, _meta("A request that hears nothing from its workers for so long fails.", "s", gt=0, le=3600)
+    ] = 60.0
+    reconnect_timeout_s: Annotated[
+        float, _meta("How long requests wait for a lost dispatcher to come back.", "s", ge=0, le=600)
+    ] = 20.0
+    send_timeout_s: Annotated[
+        float, _meta("A client that takes no byte of its answer for so long is cut off.", "s", ge=1, le=3600)
+    ] = 60.0
+    keepalive_s: Annotated[
+        int, _meta("How long an idle client connection is kept; longer than the proxy's in front.", "s", ge=0, le=3600)
+    ] = 75
+    graceful_timeout_s: Annotated[
+        int, _meta("On SIGTERM: how long requests in progress may take to finish.", "s", ge=0, le=3600)
+    ] = 60
+
+
+class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The synthesis processes: which CPUs, how they are watched and replaced."""
+
+    cpus: Annotated[
+        str,
+        _meta('CPUs to use, for example "0-3,8"; empty for all that this process may run on.', pattern=r"^[0-9,\- ]*$"),
+    ] = ""
+    heartbeat_s: Annotated[
+        float, _meta("Longest silence of a healthy worker between two steps.", "s", ge=0.05, le=60)
+    ] = 1.0
+    load_timeout_s: Annotated[float, _meta("Time limit for loading a model.", "s", gt=0, le=3600)] = 120.0
+    warm_up_timeout_s: Annotated[float, _meta("Time limit for the warm-up run.", "s", gt=0, le=3600)] = 60.0
+    prepare_timeout_s: Annotated[float, _meta("Time limit for preparing one segment.", "s", gt=0, le=600)] = 10.0
+    step_timeout_s: Annotated[float, _meta("Time limit for one engine step.", "s", gt=0, le=600)] = 10.0
+    drain_timeout_s: Annotated[
+        float, _meta("On SIGTERM: how long segments in progress may take to finish.", "s", ge=0, le=3600)
+    ] = 10.0
+    backoff_max_s: Annotated[
+        float, _meta("Longest wait before a worker that keeps dying is started again.", "s", ge=0, le=3600)
+    ] = 30.0
+    gateway_timeout_s: Annotated[
+        float, _meta("A gateway that is silent for so long is taken for dead; its jobs are dropped.", "s", ge=1, le=600)
+    ] = 15.0
+
+
+class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One pool: an engine with its models, and the processes that run it."""
+
+    engine: Annotated[Literal["hibari", "tone"], _meta("What synthesizes.")] = "hibari"
+    models: Annotated[str, _meta("Directory of the engine's model files, where it takes any.")] = ""
+    workers: Annotated[
+        int, _meta("Synthesis processes; 0 for as many as the CPUs carry at `threads` each.", ge=0, le=1024)
+    ] = 0
+    threads: Annotated[
+        int, _meta("Intra-op threads of each process; 0 for what the engine prefers.", ge=0, le=1024)
+    ] = 0
+    slots: Annotated[int, _meta("Segments in progress in each process.", ge=1, le=256)] = 2
+    queue_limit: Annotated[
+        int, _meta("Segments waiting before new requests are refused with 503.", ge=1, le=1_000_000)
+    ] = 256
+    default_voice: Annotated[str, _meta("Voice where a request names none; empty for the engine's default.")] = ""
+    default_seed: Annotated[
+        int | Literal["random"],
+        _meta('Seed where a request names none: a number makes the same request sound the same, "random" varies.'),
+    ] = 0
+    options: Annotated[dict[str, bool | int | float | str], _meta("Options of the engine itself; see the README.")] = {}
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings of the service."""
+
+    service: ServiceSettings = ServiceSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    workers: WorkerSettings = WorkerSettings()
+    pools: dict[str, PoolSettings] = msgspec.field(default_factory=lambda: {"default": PoolSettings()})

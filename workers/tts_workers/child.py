@@ -1,0 +1,113 @@
+"""One synthesis process as its supervisor sees it, through all its lives. Owned by the supervisor's thread."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+import msgspec
+
+from tts_service import procfs
+from tts_service.errors import ExitCode
+from tts_service.protocol import Phase
+from tts_service.settings import WorkerSettings
+from tts_workers.limits import backoff_s, is_hung, limit_s
+from tts_workers.spec import WorkerSpec, worker_environment
+
+logger = logging.getLogger(__name__)
+
+_STATES = {Phase.START: "starting", Phase.LOAD: "loading", Phase.WARM_UP: "warming"}
+
+
+class Child:
+    """Starts, watches, kills and restarts one process."""
+
+    def __init__(self, spec: WorkerSpec, settings: WorkerSettings) -> None:
+        self.spec = msgspec.structs.replace(spec, incarnation=0)
+        self.settings = settings
+        self.phase = Phase.START
+        self.pid = 0
+        """0 while no process lives."""
+        self.pidfd = -1
+        self.last_exit = ""
+        self.exit_status: int | None = None
+        """Of the last life; negative for a signal."""
+        self.finished_a_segment = False
+        self.start_at_s = 0.0
+        """Monotonic time of the next start, while no process lives."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._fruitless_deaths = 0
+        self._heard_s = 0.0
+        self._waited_then_s = 0.0
+        self._heard_since_look = True
+        self._killed_for = ""
+
+    @property
+    def restarts(self) -> int:
+        """Lives before the present one."""
+        return max(0, self.spec.incarnation - 1)
+
+    @property
+    def state(self) -> str:
+        """The life's state for GET /workers."""
+        return "dead" if not self.pid else _STATES.get(self.phase, "ready")
+
+    def start(self, now: float) -> None:
+        """Begin a new life in a fresh interpreter."""
+        self.spec = msgspec.structs.replace(self.spec, incarnation=self.spec.incarnation + 1)
+        command = [sys.executable, "-m", "tts_workers.entry", self.spec.to_json()]
+        environment = worker_environment(dict(os.environ), self.spec.n_threads)
+        # Its own session: a Ctrl-C at the terminal is the parent's to handle.
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.pid = self._process.pid
+        self.pidfd = os.pidfd_open(self.pid)
+        self.phase, self.finished_a_segment, self._killed_for = Phase.START, False, ""
+        self._waited_then_s, self._heard_since_look, self._heard_s = 0.0, True, now
+        logger.info("worker %d started: pid %d, CPUs %s", self.spec.index, self.pid, self.spec.cpus)
+
+    def heard(self, now: float, phase: Phase | None = None) -> None:
+        """Note a message of the process, and the phase it says it enters."""
+        self._heard_s, self._heard_since_look = now, True
+        self.phase = phase or self.phase
+
+    def look(self, now: float) -> None:
+        """Kill the process if it hangs. A process that only waits for a CPU is left alone."""
+        if not self.pid:
+            return
+        waited_s = procfs.waited_for_cpu_s(self.pid)
+        if self._heard_since_look:
+            self._heard_since_look, self._waited_then_s = False, waited_s
+        limit = limit_s(self.phase, self.settings)
+        if is_hung(now - self._heard_s, waited_s - self._waited_then_s, limit):
+            self.kill(f"hung in phase {self.phase}, silent for {now - self._heard_s:.1f} s")
+
+    def kill(self, reason: str) -> None:
+        """Kill the process; `reap` sees its end."""
+        if self.pid and not self._killed_for:
+            logger.error("worker %d, pid %d: killed, %s", self.spec.index, self.pid, reason)
+            self._killed_for = reason
+            # SIGKILL ends a stopped process, too.
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def reap(self, now: float) -> str | None:
+        """Return why the process has ended, or None while it lives."""
+        if self._process is None or (status := self._process.poll()) is None:
+            return None
+        os.close(self.pidfd)
+        self.last_exit, self.exit_status = self._killed_for or _describe(status), status
+        self._fruitless_deaths = 0 if self.finished_a_segment else self._fruitless_deaths + 1
+        self.start_at_s = now + backoff_s(self._fruitless_deaths, self.settings.backoff_max_s)
+        self._process, self.pid, self.pidfd = None, 0, -1
+        return self.last_exit
+
+
+def _describe(status: int) -> str:
+    if status < 0:
+        return f"signal {signal.Signals(-status).name}"
+    try:
+        return f"exit code {status} ({ExitCode(status).name.lower()})"
+    except ValueError:
+        return f"exit code {status}"

@@ -1,0 +1,227 @@
+"""The dispatcher: jobs from gateways into workers' slots, audio back. Pure; messages and time in, messages out.
+
+It keeps no audio. Every job that it has accepted ends in exactly one Done, Failed or Cancelled, whatever dies.
+Runs on the one thread of the `tts-workers` process, inside half.py's loop.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from tts_service import __version__
+from tts_service.errors import Code
+from tts_service.protocol import (
+    PROTOCOL_VERSION,
+    Alive,
+    Assign,
+    Beat,
+    Bye,
+    Cancel,
+    Cancelled,
+    Catalogue,
+    Chunk,
+    Credit,
+    Done,
+    Failed,
+    FromGateway,
+    FromWorker,
+    Hello,
+    Introduce,
+    Job,
+    JobKey,
+    Ready,
+    Refused,
+    Report,
+    Submit,
+    ToGateway,
+    ToWorker,
+    Welcome,
+)
+from tts_workers.jobqueue import Waiting
+from tts_workers.pool import Pool, Running, WorkerLink
+
+logger = logging.getLogger(__name__)
+
+SendToGateway = Callable[[bytes, ToGateway, bytes | None], None]
+SendToWorker = Callable[[int, ToWorker], None]
+
+
+@dataclass
+class GatewayLink:
+    """The dispatcher's view of one gateway process."""
+
+    identity: bytes
+    heard_s: float
+    """Monotonic time of its last message."""
+
+
+class Dispatcher:
+    """Owns the pools' queues and the table of gateways."""
+
+    def __init__(
+        self, pools: dict[str, Pool], incarnation: str, to_gateway: SendToGateway, to_worker: SendToWorker
+    ) -> None:
+        self.pools = pools
+        self.incarnation = incarnation
+        self.draining = False
+        self.gateways: dict[bytes, GatewayLink] = {}
+        self.workers = {worker.index: worker for pool in pools.values() for worker in pool.workers}
+        self._to_gateway = to_gateway
+        self._to_worker = to_worker
+        self._announced: Catalogue | None = None
+
+    # Gateways
+
+    def on_gateway(self, identity: bytes, message: FromGateway, now: float) -> None:
+        """Handle a message of a gateway; StatusQuery is the caller's, who knows the processes."""
+        if isinstance(message, Hello):
+            self._greet(identity, message, now)
+            return
+        gateway = self.gateways.get(identity)
+        if gateway is None:
+            self._to_gateway(identity, Introduce(), None)
+            return
+        gateway.heard_s = now
+        if isinstance(message, Submit):
+            self._submit(identity, message.job, now)
+        elif isinstance(message, Cancel):
+            self._cancel(identity, message.key)
+        elif isinstance(message, Bye):
+            self.gateway_gone(identity, "it left")
+        elif isinstance(message, Alive):
+            self._to_gateway(identity, Beat(self.incarnation), None)
+
+    def _greet(self, identity: bytes, hello: Hello, now: float) -> None:
+        if hello.protocol != PROTOCOL_VERSION or hello.package != __version__:
+            message = f"gateway is version {hello.package} (protocol {hello.protocol}), workers are {__version__} "
+            message += f"(protocol {PROTOCOL_VERSION}); restart the older half"
+            logger.error("refused a gateway: %s", message)
+            self._to_gateway(identity, Refused(__version__, message), None)
+            return
+        self.gateways[identity] = GatewayLink(identity, now)
+        self._to_gateway(identity, Welcome(self.incarnation), None)
+        self._to_gateway(identity, self.catalogue(), None)
+
+    def _submit(self, identity: bytes, job: Job, now: float) -> None:
+        pool = self.pools.get(job.pool)
+        if pool is None:
+            self._refuse(identity, job.key, Code.MODEL_NOT_FOUND, f"there is no pool {job.pool!r}", "model")
+        elif self.draining:
+            self._refuse(identity, job.key, Code.DRAINING, "the service is shutting down")
+        elif pool.queue.is_full and job.key.segment == 0 and job.key.attempt == 1:
+            # Later segments belong to requests that were admitted; the gateways' caps bound their number.
+            message = f"{len(pool.queue)} segments are waiting, the limit is {pool.queue.limit}"
+            self._refuse(identity, job.key, Code.QUEUE_FULL, message, retry_after_s=pool.retry_after_s)
+        else:
+            pool.queue.add(Waiting(job, identity, now))
+            self._assign(pool, now)
+
+    def _refuse(
+        self, identity: bytes, key: JobKey, code: Code, message: str, param: str = "", retry_after_s: float = 0.0
+    ) -> None:
+        self._to_gateway(identity, Failed(key, code, message, param, retry_after_s), None)
+
+    def _cancel(self, identity: bytes, key: JobKey) -> None:
+        for pool in self.pools.values():
+            if pool.queue.remove(key) is not None:
+                self._to_gateway(identity, Cancelled(key), None)
+                return
+            worker = pool.find(key)
+            if worker is not None:
+                self._to_worker(worker.index, Cancel(key))
+                return
+
+    def gateway_gone(self, identity: bytes, reason: str) -> None:
+        """Forget a gateway and stop its work."""
+        if self.gateways.pop(identity, None) is None:
+            return
+        logger.info("gateway %s is gone: %s", identity.decode(errors="replace"), reason)
+        for pool in self.pools.values():
+            pool.queue.remove_of(identity)
+            for worker in pool.workers:
+                for key in [key for key, running in worker.jobs.items() if running.gateway == identity]:
+                    self._to_worker(worker.index, Cancel(key))
+
+    def silent_gateways(self, now: float, limit_s: float) -> list[bytes]:
+        """Return the gateways that have said nothing for `limit_s`."""
+        return [gateway.identity for gateway in self.gateways.values() if now - gateway.heard_s > limit_s]
+
+    # Workers
+
+    def on_worker(self, index: int, message: FromWorker, samples: bytes | None, now: float) -> None:
+        """Handle a message of the present life of worker `index`."""
+        worker = self.workers[index]
+        pool = self.pools[worker.pool]
+        if isinstance(message, Chunk):
+            running = worker.jobs.get(message.key)
+            if running is not None:
+                self._reply(running, message, samples)
+        elif isinstance(message, Done | Failed | Cancelled):
+            self._finish(pool, worker, message)
+        elif isinstance(message, Credit):
+            worker.credits += message.n_slots
+            self._assign(pool, now)
+        elif isinstance(message, Report):
+            worker.stats = message.stats
+        elif isinstance(message, Ready):
+            pool.came_up(worker, message)
+            self.announce()
+
+    def _finish(self, pool: Pool, worker: WorkerLink, message: Done | Failed | Cancelled) -> None:
+        running = worker.jobs.pop(message.key, None)
+        if running is None:
+            return
+        if isinstance(message, Done):
+            pool.finished_segment(message.compute_s)
+            message = msgspec.structs.replace(message, worker=worker.index, queue_s=running.queue_s)
+        self._reply(running, message)
+
+    def worker_gone(self, index: int, reason: str) -> None:
+        """Answer for the jobs of a worker whose process has ended."""
+        worker = self.workers[index]
+        for running in self.pools[worker.pool].went_down(worker):
+            error = Failed(running.job.key, Code.WORKER_DIED, f"worker {index} ended while it spoke: {reason}")
+            self._reply(running, error)
+        self.announce()
+
+    def _reply(self, running: Running, message: ToGateway, samples: bytes | None = None) -> None:
+        """Send to the gateway of a job, unless that is gone."""
+        if running.gateway in self.gateways:
+            self._to_gateway(running.gateway, message, samples)
+
+    def _assign(self, pool: Pool, now: float) -> None:
+        while (assignment := pool.next_assignment(now)) is not None:
+            worker, waiting = assignment
+            self._to_worker(worker.index, Assign(waiting.job))
+
+    # The whole
+
+    def drain(self) -> None:
+        """Take no more jobs and hand the waiting ones back; those in slots go on."""
+        self.draining = True
+        for pool in self.pools.values():
+            for waiting in pool.queue.remove_all():
+                self._refuse(waiting.gateway, waiting.job.key, Code.DRAINING, "the service is shutting down")
+        self.announce()
+
+    @property
+    def n_running(self) -> int:
+        """Jobs in the workers' slots."""
+        return sum(len(worker.jobs) for worker in self.workers.values())
+
+    def catalogue(self) -> Catalogue:
+        """Return what gateways need to know about the pools as they are now."""
+        infos = [info for pool in self.pools.values() if (info := pool.info()) is not None]
+        return Catalogue(infos, all(worker.was_ready for worker in self.workers.values()), self.draining)
+
+    def announce(self) -> None:
+        """Send the catalogue to every gateway if it has changed."""
+        catalogue = self.catalogue()
+        if catalogue != self._announced:
+            self._announced = catalogue
+            for identity in list(self.gateways):
+                self._to_gateway(identity, catalogue, None)

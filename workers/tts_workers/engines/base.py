@@ -1,0 +1,91 @@
+"""The interface between a synthesis process and an engine. An engine runs on the process's one compute thread."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_service.errors import RequestFailed
+from tts_service.protocol import EngineInfo, Job
+
+Samples = npt.NDArray[np.float32]
+
+NO_SAMPLES: Samples = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What a pool's settings say about its engine."""
+
+    models: Path | None
+    """Directory of model files."""
+    n_threads: int
+    """Intra-op threads, the calling one included."""
+    values: dict[str, bool | int | float | str] = field(default_factory=dict)
+    """Options of the particular engine."""
+
+
+class Sequence:
+    """A segment in progress inside an engine; engines subclass it with their own state."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+
+@dataclass(frozen=True)
+class Output:
+    """What one step made for one sequence."""
+
+    sequence: Sequence
+    samples: Samples
+    """(n_samples,) float32 mono in [-1, 1], in order, from the segment's first sample on; may be empty."""
+    finished: bool = False
+    error: RequestFailed | None = None
+    """Set where this sequence cannot go on; the others can."""
+
+
+class Engine(ABC):
+    """Turns text into samples, step by step.
+
+    A constructor stores; `load` makes `info` valid. The samples of a job depend on the job alone: never on its
+    neighbours, on load or on time. All methods are called from one thread.
+    """
+
+    info: EngineInfo
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+
+    @classmethod
+    @abstractmethod
+    def check(cls, options: EngineOptions) -> None:
+        """Raise SettingsError where `options` cannot be right. Loads nothing."""
+
+    @abstractmethod
+    def load(self) -> None:
+        """Load the models. EngineBroken where that is impossible."""
+
+    @abstractmethod
+    def start(self, job: Job) -> Sequence:
+        """Begin a segment; RequestFailed where it cannot be spoken."""
+
+    @abstractmethod
+    def step(self, sequences: SequenceOf[Sequence]) -> list[Output]:
+        """Advance the sequences by one step, no longer than `info.longest_step_s` on a free CPU.
+
+        Gets one sequence where `info.stepping` is "turns", all active ones where it is "batched". Returns an output
+        for each. An exception other than EngineBroken is taken for a failure of all the sequences in the call.
+        """
+
+    @abstractmethod
+    def release(self, sequence: Sequence) -> None:
+        """Forget a sequence, finished or not. Never raises."""
+
+    def warm_up_text(self) -> str:
+        """Return a text whose synthesis brings all lazy parts of the engine into being."""
+        return "The quick brown fox, number 7, jumps over the lazy dog."
