@@ -62,8 +62,8 @@ class StreamedBody:
     """The body of a streamed answer, as WSGI iterates it.
 
     Construct it, then call `begin`, which returns once the first audio exists, so that a failure before that still is
-    an answer with its own status. A failure after that breaks the connection off: the client must see that it has not got
-    everything. `finish` is called exactly once with the outcome.
+    an answer with its own status. A failure after that breaks the connection off: the client must see that it has not
+    got everything. `finish` is called exactly once with the outcome.
     """
 
     def __init__(self, pcm: Iterator[Int16], encoder: Encoder, finish: Finish, first_s: float, others_s: float) -> None:

@@ -33,7 +33,7 @@ Connection: TypeAlias = socket.socket | tuple[bytes, socket.socket]
 Inbox: TypeAlias = "queue.SimpleQueue[tuple[Connection, Any]]"
 
 
-class BadRequest(Exception):  # noqa: N818
+class BadRequest(Exception):
     """The client's request cannot be served; the text says why."""
 
 
