@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import re
 import signal
@@ -13,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -32,6 +35,21 @@ def wait_until(condition: Callable[[], Any], timeout_s: float, what: str) -> Any
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not happen within {timeout_s:g} s")
         time.sleep(0.02)
+
+
+def strict_json(data: bytes) -> Any:
+    """Return JSON; AssertionError where it has NaN or Infinity, which strict clients cannot read."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(data.decode("utf-8"), parse_constant=refuse)
+
+
+def engine_options(**options: bool | int | float | str) -> dict[str, str]:
+    """Return the environment that gives the only pool's engine these options."""
+    table = ", ".join(f"{name} = {json.dumps(value)}" for name, value in options.items())
+    return {"TTS_SERVICE_POOLS_DEFAULT_OPTIONS": "{" + table + "}"}
 
 
 class Service:
@@ -64,6 +82,20 @@ class Service:
             answer = connection.post("/v1/audio/speech", {"input": text, **fields}, headers)
             return answer, answer.body()
 
+    def post_raw(self, body: bytes, headers: dict[str, str] | None = None) -> tuple[int, Any, dict[str, str]]:
+        """POST these bytes as a speech request; return status, body (JSON where it says so) and headers."""
+        parts = urlsplit(self.url)
+        connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=60.0)
+        try:
+            sent = {"Content-Type": "application/json"} if headers is None else headers
+            connection.request("POST", "/v1/audio/speech", body, sent)
+            response = connection.getresponse()
+            data = response.read()
+            is_json = response.headers.get_content_type() == "application/json"
+            return response.status, strict_json(data) if is_json else data, dict(response.headers)
+        finally:
+            connection.close()
+
     def pcm(self, text: str, **fields: Any) -> bytes:
         """Return the PCM of a request that must succeed."""
         answer, body = self.speak(text, response_format="pcm", **fields)
@@ -94,10 +126,18 @@ class Service:
         _, value = self.get("/workers")
         return all(pool["queued"] == 0 and pool["running"] == 0 for pool in value["pools"])
 
+    def wait_idle(self, timeout_s: float = 20.0) -> None:
+        """Wait until no segment waits or is in progress."""
+        wait_until(self.is_idle, timeout_s, "idle")
+
     def processes(self) -> list[psutil.Process]:
         """Return the top process and all below it."""
         top = psutil.Process(self.pid)
         return [top, *top.children(recursive=True)]
+
+    def named(self, name: str) -> list[psutil.Process]:
+        """Return the processes of this name: tts-gateway (gunicorn's parent first), tts-workers, tts-worker-0 ..."""
+        return [process for process in self.processes() if process.name() == name]
 
     def text_of_log(self) -> str:
         """Return all that the service has written so far."""

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+MAX_TEXT_CHARS = 100_000_000
+
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -50,7 +52,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_body_bytes: Annotated[
         int, _meta("Longest request body; longer ones get 413.", "bytes", ge=1024, le=1 << 30)
     ] = 1 << 20
-    max_text_chars: Annotated[int, _meta("Longest `input` of a request.", "characters", ge=1, le=100_000_000)] = 100_000
+    max_text_chars: Annotated[int, _meta("Longest `input` of a request.", "characters", ge=1, le=MAX_TEXT_CHARS)] = (
+        100_000
+    )
     max_audio_s: Annotated[
         float, _meta("Longest audio of a request that is answered in one piece (not streamed).", "s", gt=0, le=86400)
     ] = 7200.0

@@ -132,7 +132,8 @@ class WorkersHalf:
             reason = child.reap(now)
             if reason is not None:
                 self._poller.unregister(pidfd)
-                logger.warning("worker %d, pid %d, ended: %s", child.spec.index, pid, reason)
+                level = logging.INFO if self._stop_requested else logging.WARNING
+                logger.log(level, "worker %d, pid %d, ended: %s", child.spec.index, pid, reason)
                 self.dispatcher.worker_gone(child.spec.index, reason)
                 if (
                     child.exit_status == ExitCode.ENGINE_BROKEN

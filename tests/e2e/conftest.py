@@ -1,0 +1,30 @@
+"""Services that many tests share: nothing that these tests do may end or slow down a process of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.service import Service, engine_options, running
+
+
+@pytest.fixture(scope="session")
+def tone() -> Iterator[Service]:
+    """Two workers of the tone engine, default settings, faults allowed."""
+    with running("--engine", "tone", env=engine_options(faults=True)) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def hibari() -> Iterator[Service]:
+    """The default service: the embedded voice, two workers."""
+    with running() as service:
+        yield service
+
+
+@pytest.fixture(params=["tone", "hibari"])
+def either(request: pytest.FixtureRequest) -> Service:
+    """Each of the two in turn."""
+    service: Service = request.getfixturevalue(request.param)
+    return service

@@ -1,0 +1,90 @@
+"""A `tts-service serve` of one's own: on a free port, in a private runtime directory, ended with its user."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tts_service.errors import CannotStart, Unavailable
+from tts_service.http_client import Connection
+
+# Longer than a worker may take to load and warm up by default.
+READY_TIMEOUT_S = 200.0
+STOP_TIMEOUT_S = 90.0
+LOOK_S = 0.05
+
+# `serve` is a top process and has no flag for this: a bench that is killed must not leave a server behind.
+_START = """
+import sys, signal
+from tts_service.orphans import die_with_parent
+die_with_parent(int(sys.argv[1]), signal.SIGTERM)
+from tts_service.cli.main import main
+main(sys.argv[2:])
+"""
+
+
+@contextmanager
+def own_server(flags: list[str]) -> Iterator[tuple[str, int]]:
+    """Give URL and pid of a server that is ready. CannotStart with the server's own words where it ends before that.
+
+    Call from the main thread: the server ends when the thread that started it ends.
+    """
+    # Short, because socket paths are: see runtime_dir.py.
+    with tempfile.TemporaryDirectory(prefix="tts-bench-") as directory:
+        log = Path(directory) / "log"
+        arguments = ["serve", "--host=127.0.0.1", "--port=0", f"--runtime-dir={directory}/run", *flags]
+        command = [sys.executable, "-c", _START, str(os.getpid()), *arguments]
+        with log.open("wb") as output:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        try:
+            yield _wait_ready(process, log), process.pid
+        finally:
+            _stop(process)
+
+
+def _wait_ready(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < deadline:
+        try:
+            process.wait(LOOK_S)
+        except subprocess.TimeoutExpired:
+            url = _url(log)
+            if url and _is_ready(url):
+                return url
+        else:
+            raise CannotStart(f"the server to be measured did not start: {_last_line(log)}")
+    raise Unavailable(f"the server to be measured was not ready after {READY_TIMEOUT_S:.0f} s: {_last_line(log)}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with Connection(url, timeout_s=5.0) as connection:
+            return connection.get("/ready").status == 200
+    except Unavailable:
+        return False
+
+
+def _url(log: Path) -> str:
+    found = re.search(r"listening on (http://\S+)", log.read_text(errors="replace"))
+    return found.group(1) if found else ""
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("tts-service: error: ") if lines else "it said nothing"

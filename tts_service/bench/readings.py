@@ -1,0 +1,106 @@
+"""GET /workers, read as numbers: the same from any server, near or far, that gives these fields."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from tts_service.errors import Unavailable
+from tts_service.http_client import Connection
+
+REQUEST_TIMEOUT_S = 10.0
+# What an aborted request has left behind may have a long segment to go.
+IDLE_TIMEOUT_S = 60.0
+LOOK_S = 0.02
+
+
+class WorkerReading(msgspec.Struct, frozen=True):
+    """One synthesis process; counters run since its start."""
+
+    index: int
+    pid: int
+    live_threads: int
+    voluntary_switches: int
+    busy_seconds: float
+    """Wall time of its engine's work."""
+    cpu_seconds: float
+    """CPU time of the whole process during that."""
+    audio_seconds: float
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """All synthesis processes of a server at one time."""
+
+    workers: list[WorkerReading]
+
+    def worker(self, index: int) -> WorkerReading | None:
+        """Return the worker with this index, if the server has it."""
+        return next((worker for worker in self.workers if worker.index == index), None)
+
+
+class _Slots(msgspec.Struct):
+    active: int = 0
+
+
+class _Worker(msgspec.Struct):
+    slots: _Slots = msgspec.field(default_factory=_Slots)
+
+
+class _Pool(msgspec.Struct):
+    queued: int = 0
+    running: int = 0
+
+
+class _Dispatcher(msgspec.Struct):
+    pid: int = 0
+
+
+class _Activity(msgspec.Struct):
+    """The parts of the answer that other servers may lack."""
+
+    pools: list[_Pool] = []
+    workers: list[_Worker] = []
+    dispatcher: _Dispatcher = msgspec.field(default_factory=_Dispatcher)
+
+    @property
+    def n_in_progress(self) -> int:
+        segments = sum(pool.queued + pool.running for pool in self.pools)
+        return segments + sum(worker.slots.active for worker in self.workers)
+
+
+def read_idle(url: str, timeout_s: float = IDLE_TIMEOUT_S) -> Reading:
+    """Return a reading of a server in which nothing is in progress; Unavailable after `timeout_s` seconds.
+
+    The counters of a segment are complete when it has left its slot.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        data = _get(url)
+        if _decode(url, data, _Activity).n_in_progress == 0:
+            return _decode(url, data, Reading)
+        if time.monotonic() > deadline:
+            raise Unavailable(f"the server at {url} still has segments in progress after {timeout_s:g} s")
+        time.sleep(LOOK_S)
+
+
+def dispatcher_pid(url: str) -> int:
+    """Return the process id of the server's dispatcher, 0 where the server names none."""
+    return _decode(url, _get(url), _Activity).dispatcher.pid
+
+
+def _get(url: str) -> bytes:
+    # A connection of its own for each reading: a kept one would hold a thread of a server that has one a connection.
+    with Connection(url, REQUEST_TIMEOUT_S) as connection:
+        answer = connection.get("/workers")
+        body = answer.body()
+    if answer.status != 200:
+        raise Unavailable(f"the server at {url} answers GET /workers with status {answer.status}")
+    return body
+
+
+def _decode[T](url: str, data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise Unavailable(f"GET /workers of the server at {url} cannot be measured by: {error}") from None

@@ -1,0 +1,25 @@
+"""The table of scenarios. A new one is a module with a class like scenario.Scenario, and a line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tts_service.bench.scenario import Scenario
+
+# Command, then module, class, and what it measures.
+_SCENARIOS = {
+    "threads": ("tts_service.bench.threads", "ThreadsDrill", "threads, switches and cores over fresh connections"),
+    "throughput": ("tts_service.bench.throughput", "Throughput", "audio per second and latency, by concurrency"),
+}
+
+
+def summaries() -> dict[str, str]:
+    """Return the scenarios by name, each with what it measures. Imports none."""
+    return {name: text for name, (_, _, text) in _SCENARIOS.items()}
+
+
+def scenario_class(name: str) -> type[Scenario]:
+    """Return the class of a scenario that is in the table."""
+    module, attribute, _ = _SCENARIOS[name]
+    found: type[Scenario] = getattr(import_module(module), attribute)
+    return found

@@ -1,0 +1,63 @@
+"""`tts-service say`: a text into a file or to standard output, with or without a server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tts_service.cli.options import read_settings, settings_flags
+from tts_service.errors import UsageError
+from tts_service.log import set_up
+
+
+@click.command("say")
+@click.argument("text")
+@click.option("-o", "--output", default="-", show_default=True, help='File to write, "-" for standard output.')
+@click.option(
+    "--format", "response_format", type=click.Choice(["wav", "mp3", "pcm"]), help="Default: as -o ends, or wav."
+)
+@click.option("--voice", help="Voice id; default: the pool's.")
+@click.option("--model", help="Pool that speaks; default: the one that has the voice.")
+@click.option("--seed", type=int, help="Fixes the random part; -1 for a random one.")
+@click.option("--speed", type=float, help="Speaking rate, 1 is the voice's own.")
+@click.option("--sample-rate", type=int, help="Hz; default: gateway.sample_rate_hz.")
+@click.option("--url", help="Use the server there instead of starting workers.")
+@settings_flags("pool")
+def command(
+    text: str, output: str, response_format: str | None, url: str | None, config: Path | None, **flags: Any
+) -> None:
+    """Speak TEXT ("-" reads it from standard input)."""
+    from tts_service.cli.audio_file import AudioFile, format_of
+    from tts_service.cli.progress import SpeakingBar
+    from tts_service.cli.sources import from_own_workers, from_server
+    from tts_service.gateway.encoders import check_rate, make_encoder
+
+    if output == "-" and sys.stdout.isatty():
+        raise UsageError("audio does not go to a terminal; give -o FILE, or send standard output somewhere")
+    set_up("warning", "say")
+    request = {name: flags.pop(name) for name in ("voice", "model", "seed", "speed", "sample_rate")}
+    fields = {"input": _read_text(text)} | {name: value for name, value in request.items() if value is not None}
+    wanted = format_of(output, response_format)
+    loaded = read_settings(config, **flags)
+    with SpeakingBar(fields["input"]) as bar:
+        source = from_server(url, fields) if url else from_own_workers(loaded, config, fields, bar.segments)
+        with source as pcm:
+            check_rate(wanted, pcm.rate_hz)
+            with AudioFile(output, make_encoder(wanted, pcm.rate_hz, loaded.settings.gateway.mp3_kbps)) as file:
+                for chunk in pcm.chunks:
+                    file.write(chunk)
+                    bar.audio(file.n_samples / pcm.rate_hz)
+    if output != "-":
+        click.echo(f"{output}: {file.n_samples / pcm.rate_hz:.1f} s of audio", err=True)
+
+
+def _read_text(text: str) -> str:
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 at byte {error.start}") from error
