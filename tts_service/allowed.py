@@ -60,5 +60,9 @@ def _length(info: Any) -> str:
 
 def shorten(value: Any, longest: int = 60) -> str:
     """Return a value as an error message may show it: its repr, cut, so that no message carries a whole text."""
-    shown = ascii(value[: 2 * longest] if isinstance(value, str) else value)
+    try:
+        shown = ascii(value[: 2 * longest] if isinstance(value, str) else value)
+    except RecursionError:
+        # The JSON parser takes some depths that repr does not.
+        return f"a deeply nested {type(value).__name__}"
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -27,31 +27,39 @@ class Answer:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the body as it comes. http.client.IncompleteRead where it breaks off."""
-        while data := self._response.read1(READ_BYTES):
+        while data := self._read1():
             yield data
-        # A chunked body that broke off reads like one that ended, unless its last chunk is asked for.
-        if self._response.chunked and not self._response.isclosed():
+        # A body that broke off reads like one that ended, unless what is missing is asked for: the rest of a counted
+        # one, the last chunk of a chunked one.
+        if self._response.length or (self._response.chunked and not self._response.isclosed()):
             raise http.client.IncompleteRead(b"")
+        # `read1` leaves a counted body open at its end, and the connection could not be used again.
+        self._response.close()
 
     def body(self) -> bytes:
         """Return the whole body. http.client.IncompleteRead where it breaks off."""
-        return self._response.read()
+        try:
+            return self._response.read()
+        except ConnectionError as error:
+            raise http.client.IncompleteRead(b"") from error
 
     def json(self) -> Any:
         """Return the body as JSON."""
         return json.loads(self.body())
+
+    def _read1(self) -> bytes:
+        try:
+            return self._response.read1(READ_BYTES)
+        except ConnectionError as error:
+            raise http.client.IncompleteRead(b"") from error
 
 
 class Connection:
     """One connection to a server; a context manager."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        parts = urlsplit(url if "//" in url else f"http://{url}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"--url {url}: expected something like http://127.0.0.1:8000")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=timeout_s)
-        self._prefix = parts.path.rstrip("/")
+        self._connection, path = _open(url, timeout_s)
+        self._prefix = path.rstrip("/")
         self.url = url
 
     def get(self, path: str) -> Answer:
@@ -84,3 +92,15 @@ class Connection:
             raise Unavailable(f"no server answers at {self.url}: {error.strerror or error}") from error
         except http.client.HTTPException as error:
             raise Unavailable(f"the server at {self.url} broke off: {error!r}") from error
+
+
+def _open(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection, str]:
+    """Return a connection for `url`, not yet made, and the path in it. UsageError where it is no URL of a server."""
+    try:
+        parts = urlsplit(url if "//" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        return kind(parts.hostname, parts.port, timeout=timeout_s), parts.path
+    except (ValueError, http.client.InvalidURL):
+        raise UsageError(f"--url {url}: expected something like http://127.0.0.1:8000") from None

@@ -45,6 +45,17 @@ def waited_for_cpu_s(pid: int) -> float:
     return int(fields[1]) / _NS_PER_S if len(fields) > 1 else 0.0
 
 
+def affinities(pid: int) -> dict[int, frozenset[int]]:
+    """Return the CPUs that each living thread of `pid` may run on, by thread id."""
+    found = {}
+    for task in _task_ids(pid):
+        try:
+            found[int(task)] = frozenset(os.sched_getaffinity(int(task)))
+        except OSError:
+            continue
+    return found
+
+
 def children(pid: int) -> list[int]:
     """Return the pids of the living children of `pid`."""
     return [int(child) for task in _tasks(pid) for child in _read(task / "children").split()]

@@ -17,6 +17,8 @@ from tts_service.errors import ProtocolError
 
 PROTOCOL_VERSION = 1
 FLOAT32_BYTES = 4
+# Upper bounds of the buckets in which workers count their engine steps; a last bucket holds the longer ones.
+STEP_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
 class JobKey(msgspec.Struct, frozen=True, array_like=True):
@@ -84,7 +86,6 @@ class EngineInfo(msgspec.Struct, frozen=True):
     """Expected length of the longest step on a free CPU."""
     thread_invariant: bool
     """True where the samples do not depend on the number of threads."""
-    preferred_threads: int
     min_speed: float
     max_speed: float
 
@@ -128,6 +129,19 @@ class WorkerStats(msgspec.Struct, frozen=True):
     """CPU time of all threads while in the engine."""
     effective_cores: float = 0.0
     """CPU time over wall time of the recent busy time."""
+    step_seconds: float = 0.0
+    """Wall time of all steps."""
+    step_counts: list[int] = msgspec.field(default_factory=lambda: [0] * (len(STEP_BUCKETS_S) + 1))
+    """Steps in each bucket of STEP_BUCKETS_S, and longer ones."""
+
+
+class Runtime(msgspec.Struct, frozen=True):
+    """What a worker's engine really computes with, asked of it and not of the plan."""
+
+    intra_op_threads: int
+    """The calling thread included."""
+    spinning: bool
+    """True where pool threads spin while they wait."""
 
 
 class WorkerStatus(msgspec.Struct, frozen=True):
@@ -157,6 +171,14 @@ class WorkerStatus(msgspec.Struct, frozen=True):
     audio_seconds: float
     busy_seconds: float
     cpu_seconds: float
+    pss_bytes: int
+    faults: list[str]
+    """Ways in which the process differs from its plan, in words."""
+    exits: dict[str, int]
+    """Ends of the processes of this index, by cause."""
+    steps: int
+    step_seconds: float
+    step_counts: list[int]
 
 
 class PoolStatus(msgspec.Struct, frozen=True):
@@ -166,6 +188,8 @@ class PoolStatus(msgspec.Struct, frozen=True):
     queued: int
     queue_limit: int
     running: int
+    oldest_s: float
+    """How long the first job has waited."""
 
 
 # Gateway to dispatcher
@@ -196,6 +220,33 @@ class StatusQuery(msgspec.Struct, frozen=True, tag=True):
 
     query: int
     """Echoed in the answer."""
+
+
+class MetricsQuery(msgspec.Struct, frozen=True, tag=True):
+    """Asks for a `Metrics`."""
+
+    query: int
+    """Echoed in the answer."""
+
+
+class RequestReport(msgspec.Struct, frozen=True, tag=True):
+    """One answered request, for the metrics. The last fields are those of speech requests."""
+
+    route: str
+    outcome: str
+    """complete, client_gone, or an error's code."""
+    duration_s: float
+    n_bytes: int = 0
+    """Of the body."""
+    pool: str = ""
+    response_format: str = ""
+    streamed: bool = False
+    characters: int = 0
+    audio_s: float = 0.0
+    first_audio_s: float | None = None
+    encoder_s: float = 0.0
+    retries: int = 0
+    """Submissions after the first of each segment."""
 
 
 class Alive(msgspec.Struct, frozen=True, tag=True):
@@ -253,6 +304,14 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     workers: list[WorkerStatus]
 
 
+class Metrics(msgspec.Struct, frozen=True, tag=True):
+    """Answer to a MetricsQuery."""
+
+    query: int
+    text: bytes
+    """In Prometheus's text format."""
+
+
 # Worker to dispatcher
 
 
@@ -280,6 +339,8 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     cpus: list[int]
     """The affinity the process really has."""
     threads: int
+    """The budget it was given."""
+    runtime: Runtime
 
 
 class Credit(msgspec.Struct, frozen=True, tag=True):
@@ -355,8 +416,8 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     """Finish what is in the slots, then leave."""
 
 
-FromGateway = Hello | Submit | Cancel | StatusQuery | Alive | Bye
-ToGateway = Welcome | Refused | Introduce | Catalogue | Beat | Status | Chunk | Done | Failed | Cancelled
+FromGateway = Hello | Submit | Cancel | StatusQuery | MetricsQuery | RequestReport | Alive | Bye
+ToGateway = Welcome | Refused | Introduce | Catalogue | Beat | Status | Metrics | Chunk | Done | Failed | Cancelled
 FromWorker = WorkerHello | PhaseChange | Ready | Credit | Report | Leaving | Chunk | Done | Failed | Cancelled
 ToWorker = Assign | Cancel | Stop
 Message = FromGateway | ToGateway | FromWorker | ToWorker

@@ -28,3 +28,10 @@ def either(request: pytest.FixtureRequest) -> Service:
     """Each of the two in turn."""
     service: Service = request.getfixturevalue(request.param)
     return service
+
+
+@pytest.fixture(scope="session")
+def paced() -> Iterator[Service]:
+    """One worker with two slots that makes five seconds of audio a second."""
+    with running("--engine", "tone", "--workers", "1", env=engine_options(step_cost_s=0.05, faults=True)) as service:
+        yield service

@@ -84,11 +84,17 @@ class Service:
 
     def post_raw(self, body: bytes, headers: dict[str, str] | None = None) -> tuple[int, Any, dict[str, str]]:
         """POST these bytes as a speech request; return status, body (JSON where it says so) and headers."""
+        sent = {"Content-Type": "application/json"} if headers is None else headers
+        return self.request("POST", "/v1/audio/speech", body, sent)
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any, dict[str, str]]:
+        """Send any request on a fresh connection; return status, body (JSON where it says so) and headers."""
         parts = urlsplit(self.url)
         connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=60.0)
         try:
-            sent = {"Content-Type": "application/json"} if headers is None else headers
-            connection.request("POST", "/v1/audio/speech", body, sent)
+            connection.request(method, path, body, headers or {})
             response = connection.getresponse()
             data = response.read()
             is_json = response.headers.get_content_type() == "application/json"

@@ -87,5 +87,5 @@ def test_the_default_install_asks_for_nothing_under_the_gpl(built: Path) -> None
     default = {line.split()[1].split(">")[0].split("<")[0].split("=")[0] for line in required if "extra ==" not in line}
     assert default == {
         "click", "flask", "gunicorn", "hibari-tts", "lameenc", "msgspec", "numpy", "onnxruntime", "pyzmq", "rich",
-        "sentencex", "soundfile", "soxr",
+        "sentencex", "soxr",
     }  # fmt: skip

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import TypeVar
 
 import msgspec
 
 from tts_service.errors import Unavailable
 from tts_service.http_client import Connection
+
+T = TypeVar("T")
 
 REQUEST_TIMEOUT_S = 10.0
 # What an aborted request has left behind may have a long segment to go.
@@ -99,7 +102,7 @@ def _get(url: str) -> bytes:
     return body
 
 
-def _decode[T](url: str, data: bytes, kind: type[T]) -> T:
+def _decode(url: str, data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError as error:

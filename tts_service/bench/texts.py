@@ -63,5 +63,6 @@ SENTENCES: tuple[str, ...] = (
     "The committee agreed to repair the roof of the school first, because the rain had damaged two classrooms, "
     "and to talk about the colour of the new front doors at the next meeting in September.",
     "When my grandmother was a girl, she walked five miles to school each morning, in summer along the river "
-    "and in winter through the forest, and she still says that the walk home was the best part of her whole day.",
+    "and in winter through the forest, and she still says that the walk home was always the very best part of "
+    "her whole long day.",
 )

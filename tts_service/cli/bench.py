@@ -71,8 +71,9 @@ def _run(
         given = "--config" if config else "--" + next(iter(flags)).removeprefix(_POOL)
         raise UsageError(f"{given} is for a server that this command starts; leave it out, or leave out --url")
     check_outputs(json, png)
-    # A wrong value is named here already, and not by the server that is started with it.
-    read_settings(config, **flags)
+    if url is None:
+        # A wrong value is named here already, and not by the server that is started with it.
+        read_settings(config, **flags)
     target = Target(url, config, {flag.removeprefix(_POOL): value for flag, value in flags.items()})
     with ProgressBars() as progress:
         result = scenario_class(name)(**values).run(target, progress)

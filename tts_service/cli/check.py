@@ -29,8 +29,9 @@ def command(config: Path | None, list_keys: bool, defaults: bool, **flags: Any) 
         return
 
     from tts_workers.plan import make_plan
+    from tts_workers.sysfs import read_machine
 
-    plan = make_plan(loaded.settings, runtime_dir_of(loaded), set(os.sched_getaffinity(0)))
+    plan = make_plan(loaded.settings, runtime_dir_of(loaded), read_machine(set(os.sched_getaffinity(0))))
     click.echo(effective_toml(loaded), nl=False)
     for spec in plan.specs:
         cpus = ", ".join(map(str, spec.cpus))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -15,6 +16,7 @@ _COMMANDS = {
     "gateway": "start the HTTP half",
     "workers": "start the synthesis half",
     "say": "speak a text into a file",
+    "plan": "show the machine and which worker gets which CPUs",
     "check": "check the settings and print those in effect",
     "bench": "measure a server",
 }
@@ -53,6 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command; return its exit code. Errors are one line on stderr."""
+    # numpy's linear algebra would start a thread for every CPU when it is imported; nothing here uses it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         result = cli.main(arguments, standalone_mode=False)
         return result if isinstance(result, int) else ExitCode.OK

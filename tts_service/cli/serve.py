@@ -112,13 +112,15 @@ def is_ready(url: str) -> bool:
 def _describe_workers(loaded: Loaded) -> str:
     """Return a line for each worker; refuses here, before anything is started, what cannot work."""
     from tts_workers.plan import make_plan
+    from tts_workers.sysfs import read_machine
 
-    plan = make_plan(loaded.settings, runtime_dir_of(loaded), set(os.sched_getaffinity(0)))
-    return "\n".join(
+    plan = make_plan(loaded.settings, runtime_dir_of(loaded), read_machine(set(os.sched_getaffinity(0))))
+    lines = [
         f"  worker {spec.index}: {spec.engine} ({spec.pool}), {spec.n_threads} thread{'s' * (spec.n_threads > 1)} on "
         f"CPU {', '.join(map(str, spec.cpus))}, {spec.n_slots} slots"
         for spec in plan.specs
-    )
+    ]
+    return "\n".join([*lines, *(f"  warning: {warning}" for warning in dict.fromkeys(plan.cpu_plan.warnings))])
 
 
 def _try_it(url: str) -> str:

@@ -14,10 +14,14 @@ from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.answers import REQUEST_ID, error_answer, failure_answer, json_answer, request_id
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.speaking import Speaker
+from tts_service.gateway.tally import Tally
 from tts_service.protocol import PoolInfo
 from tts_service.settings import GatewaySettings
 
 logger = logging.getLogger(__name__)
+
+# The text format of prometheus_client.generate_latest.
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _HTTP_CODES = {
     404: Code.NOT_FOUND,
@@ -32,26 +36,30 @@ def make_app(settings: GatewaySettings, client: DispatcherClient) -> Flask:
     app = Flask("tts_service", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     speaker = Speaker(settings, client)
-    _add_speech(app, speaker)
+    _add_speech(app, speaker, client)
     _add_catalogue(app, client)
     _add_operations(app, client)
     _add_errors(app, settings)
     return app
 
 
-def _add_speech(app: Flask, speaker: Speaker) -> None:
+def _add_speech(app: Flask, speaker: Speaker, client: DispatcherClient) -> None:
     @app.before_request
     def identify() -> None:
         g.request_id = request_id(request.headers.get(REQUEST_ID))
+        # The rule and not the path: paths are endless.
+        g.tally = Tally(request.url_rule.rule if request.url_rule else "other")
 
     @app.after_request
     def mark(answer: Response) -> Response:
+        tally = g.tally
         answer.headers[REQUEST_ID] = g.request_id
+        answer.call_on_close(lambda: client.report(tally.report(answer)))
         return answer
 
     @app.post("/v1/audio/speech")
     def speech() -> Response:
-        return speaker.answer(request, g.request_id)
+        return speaker.answer(request, g.request_id, g.tally)
 
 
 def _add_catalogue(app: Flask, client: DispatcherClient) -> None:
@@ -110,13 +118,17 @@ def _add_operations(app: Flask, client: DispatcherClient) -> None:
     def ready() -> Response:
         reason = why_not_ready(client)
         if reason:
-            return error_answer(reason, Code.NOT_READY, 503, retry_after_s=1.0)
+            raise RequestFailed(Code.NOT_READY, reason, retry_after_s=1.0)
         return json_answer({"status": "ready"})
 
     @app.get("/workers")
     def workers() -> Response:
         status = client.status()
         return json_answer({"workers": status.workers, "pools": status.pools, "dispatcher": {"pid": status.pid}})
+
+    @app.get("/metrics")
+    def metrics() -> Response:
+        return Response(client.metrics(), content_type=METRICS_TYPE)
 
 
 def why_not_ready(client: DispatcherClient) -> str:
@@ -140,6 +152,7 @@ def why_not_ready(client: DispatcherClient) -> str:
 def _add_errors(app: Flask, settings: GatewaySettings) -> None:
     @app.errorhandler(RequestFailed)
     def failed(error: RequestFailed) -> Response:
+        g.tally.outcome = g.tally.outcome or error.code
         return failure_answer(error)
 
     @app.errorhandler(HTTPException)
@@ -148,7 +161,9 @@ def _add_errors(app: Flask, settings: GatewaySettings) -> None:
         message = error.description or error.name
         if status == 413:
             message = f"the body is longer than {settings.max_body_bytes} bytes"
-        answer = error_answer(message, _HTTP_CODES.get(status, Code.INVALID_REQUEST), status)
+        code = _HTTP_CODES.get(status, Code.INVALID_REQUEST)
+        g.tally.outcome = code
+        answer = error_answer(message, code, status)
         for name, value in error.get_headers(request.environ):
             if name.lower() == "allow":
                 answer.headers[name] = value

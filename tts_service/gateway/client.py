@@ -11,6 +11,7 @@ import queue
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
 import zmq
@@ -35,8 +36,11 @@ from tts_service.protocol import (
     Introduce,
     Job,
     JobKey,
+    Metrics,
+    MetricsQuery,
     PoolInfo,
     Refused,
+    RequestReport,
     Status,
     StatusQuery,
     Submit,
@@ -52,6 +56,8 @@ HEARTBEAT_S = 1.0
 # A dispatcher that is silent for so long is taken for lost; it answers every heartbeat.
 SILENCE_S = 4.0
 STATUS_TIMEOUT_S = 2.0
+# Kept for a dispatcher that is away.
+MAX_REPORTS = 10_000
 
 
 class DispatcherClient:
@@ -73,7 +79,8 @@ class DispatcherClient:
         self._reconnect_timeout_s = reconnect_timeout_s
         self._on_refused = on_refused
         self._channels: dict[str, Channel] = {}
-        self._statuses: dict[int, queue.SimpleQueue[Status]] = {}
+        self._questions: dict[int, queue.SimpleQueue[Status | Metrics]] = {}
+        self._reports: deque[RequestReport] = deque(maxlen=MAX_REPORTS)
         self._commands: queue.SimpleQueue[FromGateway] = queue.SimpleQueue()
         self._held: list[Submit] = []
         self._incarnation = ""
@@ -118,16 +125,30 @@ class DispatcherClient:
 
     def status(self) -> Status:
         """Return the state of workers and queues now; RequestFailed when the dispatcher does not answer."""
-        query = secrets.randbits(48)
-        answer: queue.SimpleQueue[Status] = queue.SimpleQueue()
-        self._statuses[query] = answer
+        answer = self._ask(StatusQuery(secrets.randbits(48)))
+        assert isinstance(answer, Status)
+        return answer
+
+    def metrics(self) -> bytes:
+        """Return the metrics in Prometheus's text format; RequestFailed when the dispatcher does not answer."""
+        answer = self._ask(MetricsQuery(secrets.randbits(48)))
+        assert isinstance(answer, Metrics)
+        return answer.text
+
+    def report(self, report: RequestReport) -> None:
+        """Have an answered request counted. Reports wait while the dispatcher is away, a bounded number of them."""
+        self._command(report)
+
+    def _ask(self, question: StatusQuery | MetricsQuery) -> Status | Metrics:
+        answer: queue.SimpleQueue[Status | Metrics] = queue.SimpleQueue()
+        self._questions[question.query] = answer
         try:
-            self._command(StatusQuery(query))
+            self._command(question)
             return answer.get(timeout=STATUS_TIMEOUT_S)
         except queue.Empty:
             raise RequestFailed(Code.NOT_READY, "the workers' half does not answer", retry_after_s=1.0) from None
         finally:
-            self._statuses.pop(query, None)
+            self._questions.pop(question.query, None)
 
     def _command(self, message: FromGateway) -> None:
         self._commands.put(message)
@@ -179,6 +200,8 @@ class DispatcherClient:
             # dispatcher that is leaving would come straight back.
             if isinstance(message, Submit) and not self._takes_jobs:
                 self._held.append(message)
+            elif isinstance(message, RequestReport) and not self.connected:
+                self._reports.append(message)
             else:
                 self._send(message)
 
@@ -201,8 +224,8 @@ class DispatcherClient:
         elif isinstance(message, Done | Failed | Cancelled):
             if (channel := self._channels.get(message.key.request_id)) is not None:
                 channel.put(message)
-        elif isinstance(message, Status):
-            if (answer := self._statuses.get(message.query)) is not None:
+        elif isinstance(message, Status | Metrics):
+            if (answer := self._questions.get(message.query)) is not None:
                 answer.put(message)
         elif isinstance(message, Catalogue):
             self._learn(message)
@@ -227,6 +250,8 @@ class DispatcherClient:
         if not self.connected:
             logger.info("connected to the dispatcher at %s", self._endpoint)
         self.connected, self._gave_up = True, False
+        while self._reports:
+            self._send(self._reports.popleft())
         self._send_held()
 
     def _learn(self, catalogue: Catalogue) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import lameenc
 
@@ -25,6 +27,10 @@ class Encoder(ABC):
 
     def __init__(self, rate_hz: int) -> None:
         self.rate_hz = rate_hz
+        self.spent_s = 0.0
+        """Wall time of encoding so far."""
+        self.n_bytes = 0
+        """Of coded audio so far."""
 
     @property
     @abstractmethod
@@ -37,11 +43,24 @@ class Encoder(ABC):
 
     def encode(self, pcm: Int16) -> bytes:
         """Return the coded form of `pcm` (n,), as far as it is complete."""
-        return pcm.tobytes()
+        return self._counted(lambda: self._code(pcm))
 
     def end(self) -> bytes:
         """Return what the encoder still holds."""
+        return self._counted(self._flush)
+
+    def _code(self, pcm: Int16) -> bytes:
+        return pcm.tobytes()
+
+    def _flush(self) -> bytes:
         return b""
+
+    def _counted(self, work: Callable[[], bytes]) -> bytes:
+        started_s = time.perf_counter()
+        data = work()
+        self.spent_s += time.perf_counter() - started_s
+        self.n_bytes += len(data)
+        return data
 
 
 class PcmEncoder(Encoder):
@@ -84,11 +103,11 @@ class Mp3Encoder(Encoder):
     def content_type(self) -> str:
         return "audio/mpeg"
 
-    def encode(self, pcm: Int16) -> bytes:
+    def _code(self, pcm: Int16) -> bytes:
         self._started = True
         return bytes(self._lame.encode(pcm.tobytes()))
 
-    def end(self) -> bytes:
+    def _flush(self) -> bytes:
         return bytes(self._lame.flush()) if self._started else b""
 
 

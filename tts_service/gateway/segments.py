@@ -16,6 +16,10 @@ from tts_service.errors import Code, RequestFailed
 
 _LINE_END = re.compile(r"[\r\n\u2028\u2029]+")
 _CLAUSE_END = re.compile(r"(?<=[,;:)\]])\s+|(?<=[—–])")
+# Direction marks, soft hyphens and joiners: nobody hears them, but a voice's word list does not know words with them.
+_UNHEARD = dict.fromkeys(
+    [0x00AD, 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF]
+)
 _SPOKEN_SYMBOLS = frozenset("&@%+=$€£¥")
 
 
@@ -60,7 +64,7 @@ def check_scripts(text: str, scripts: list[str], voice: str) -> None:
 def _sentences(text: str, language: str) -> Iterator[str]:
     for line in _LINE_END.split(text):
         if line.strip():
-            for sentence in sentencex.segment(language.partition("-")[0] or "en", line):
+            for sentence in sentencex.segment(language.partition("-")[0] or "en", line.translate(_UNHEARD)):
                 if sentence.strip():
                     yield sentence.strip()
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import secrets
-import time
 from collections.abc import Iterator
 
 from flask import Request, Response
@@ -17,13 +15,14 @@ from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
 from tts_service.gateway.delivery import StreamedBody, pcm_of, whole
 from tts_service.gateway.encoders import Encoder, make_encoder
-from tts_service.gateway.pcm import PcmStream
+from tts_service.gateway.pcm import Int16, PcmStream
+from tts_service.gateway.raw_body import read_raw
+from tts_service.gateway.request_log import log_request
 from tts_service.gateway.segments import check_scripts, segments
 from tts_service.gateway.speech import Speech
+from tts_service.gateway.tally import Tally
 from tts_service.gateway.utterance import Utterance, resolve
 from tts_service.settings import GatewaySettings
-
-logger = logging.getLogger(__name__)
 
 # nginx's name for "the client closed the connection"; only the log sees it.
 CLIENT_GONE_STATUS = 499
@@ -37,7 +36,7 @@ class Speaker:
         self.client = client
         self.admission = Admission(settings.max_requests)
 
-    def answer(self, request: Request, request_id: str) -> Response:
+    def answer(self, request: Request, request_id: str, tally: Tally) -> Response:
         """Return the answer with its audio. RequestFailed where there is none."""
         utterance = self._read(request)
         texts = self._texts(utterance)
@@ -48,11 +47,11 @@ class Speaker:
         # Clients choose their request ids, and may choose the same one twice.
         channel = self.client.open(f"{request_id}.{secrets.token_hex(4)}")
         speech = Speech(utterance, texts, channel, self.settings, connection.check_open)
-        turn = _Turn(speech, utterance, request_id, self.admission)
+        turn = _Turn(speech, utterance, encoder, request_id, self.admission, tally)
         try:
             if utterance.streamed and connection.can_show_failure:
-                return self._streamed(turn, encoder)
-            return self._whole(turn, encoder)
+                return self._streamed(turn)
+            return self._whole(turn)
         except ClientGone:
             turn.finish("client_gone")
             return Response(status=CLIENT_GONE_STATUS)
@@ -67,7 +66,7 @@ class Speaker:
         if request.mimetype not in ("", "application/json") and not request.mimetype.endswith("+json"):
             message = f"Content-Type is {request.mimetype}: expected application/json"
             raise RequestFailed(Code.UNSUPPORTED_MEDIA_TYPE, message)
-        body = read_body(request.get_data(), self.settings.max_text_chars)
+        body = read_body(read_raw(request, self.settings.max_body_bytes), self.settings.max_text_chars)
         if self.client.refused:
             raise RequestFailed(Code.VERSION_MISMATCH, self.client.refused, retry_after_s=5.0)
         if not self.client.pools:
@@ -85,57 +84,61 @@ class Speaker:
             raise RequestFailed(Code.NOTHING_TO_SPEAK, message, param="input")
         return itertools.chain([first], texts)
 
-    def _streamed(self, turn: _Turn, encoder: Encoder) -> Response:
-        pcm = pcm_of(turn.speech, turn.pcm_stream)
-        body = StreamedBody(pcm, encoder, turn.finish, self.settings.first_chunk_s, self.settings.chunk_s)
+    def _streamed(self, turn: _Turn) -> Response:
+        settings = self.settings
+        body = StreamedBody(turn.pcm(), turn.encoder, turn.finish, settings.first_chunk_s, settings.chunk_s)
         body.begin()
-        answer = Response(body, content_type=encoder.content_type, direct_passthrough=True)
+        answer = Response(body, content_type=turn.encoder.content_type)
         # nginx would collect the stream otherwise.
         answer.headers["X-Accel-Buffering"] = "no"
         return turn.mark(answer)
 
-    def _whole(self, turn: _Turn, encoder: Encoder) -> Response:
-        data = whole(pcm_of(turn.speech, turn.pcm_stream), encoder, self.settings.max_audio_s)
+    def _whole(self, turn: _Turn) -> Response:
+        data = whole(turn.pcm(), turn.encoder, self.settings.max_audio_s)
         turn.finish("complete")
-        return turn.mark(Response(data, content_type=encoder.content_type))
+        return turn.mark(Response(data, content_type=turn.encoder.content_type))
 
 
 class _Turn:
     """One request between its admission and its end."""
 
-    def __init__(self, speech: Speech, utterance: Utterance, request_id: str, admission: Admission) -> None:
+    def __init__(
+        self,
+        speech: Speech,
+        utterance: Utterance,
+        encoder: Encoder,
+        request_id: str,
+        admission: Admission,
+        tally: Tally,
+    ) -> None:
         self.speech = speech
-        self.pcm_stream = PcmStream(utterance.pool.engine.sample_rate_hz, utterance.sample_rate_hz)
+        self.encoder = encoder
         self._utterance = utterance
         self._request_id = request_id
         self._admission = admission
+        self._tally = tally
+
+    def pcm(self) -> Iterator[Int16]:
+        return pcm_of(
+            self.speech, PcmStream(self._utterance.pool.engine.sample_rate_hz, self._utterance.sample_rate_hz)
+        )
 
     def mark(self, answer: Response) -> Response:
+        """Put into the headers what the client cannot know otherwise."""
+        account = self.speech.account
         answer.headers["X-Seed"] = str(self._utterance.seed)
         answer.headers["X-Sample-Rate"] = str(self._utterance.sample_rate_hz)
+        timings = {"queue": account.queue_s, "first-audio": account.first_audio_s}
+        if not self._utterance.streamed:
+            timings |= {"synthesis": account.compute_s, "encoding": self.encoder.spent_s}
+        answer.headers["Server-Timing"] = ", ".join(
+            f"{name};dur={1000 * seconds:.1f}" for name, seconds in timings.items() if seconds is not None
+        )
         return answer
 
     def finish(self, outcome: str) -> None:
         """Cancel what is still being made, give the place back, and write the request's line. Never the text."""
         self.speech.close()
         self._admission.leave()
-        account, utterance = self.speech.account, self._utterance
-        first_audio = "-" if account.first_audio_s is None else f"{account.first_audio_s:.3f}"
-        logger.info(
-            "request id=%s outcome=%s pool=%s voice=%s format=%s streamed=%s characters=%d segments=%d attempts=%d "
-            "workers=%s queue_s=%.3f first_audio_s=%s total_s=%.3f audio_s=%.2f",
-            self._request_id,
-            outcome,
-            utterance.pool.name,
-            utterance.voice,
-            utterance.response_format,
-            utterance.streamed,
-            len(utterance.text),
-            account.segments,
-            account.attempts,
-            ",".join(map(str, sorted(account.workers))) or "-",
-            account.queue_s,
-            first_audio,
-            time.monotonic() - account.started_s,
-            account.audio_s,
-        )
+        self._tally.spoken(self._utterance, self.speech.account, self.encoder, outcome)
+        log_request(self._request_id, outcome, self._utterance, self.speech.account)

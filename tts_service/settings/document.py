@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from typing import Any
 
@@ -16,6 +17,8 @@ _HEADER = """\
 # Each key is also an environment variable (gateway.port: TTS_SERVICE_GATEWAY_PORT), which wins over the file, and some
 # are flags, which win over both. `tts-service check` prints what is in effect.
 """
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def default_toml() -> str:
@@ -55,6 +58,13 @@ def _range(key: Key) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + "}"
-    # JSON's strings, numbers and booleans are valid TOML.
-    return json.dumps(value, ensure_ascii=False)
+        return "{" + ", ".join(f"{_name(name)} = {_toml(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, float):
+        # JSON has no inf and no nan.
+        return repr(value)
+    # JSON's strings, whole numbers and booleans are valid TOML, but for the one control character that JSON lets stand.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _name(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _toml(name)

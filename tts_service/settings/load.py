@@ -66,8 +66,10 @@ def _pool_names(tree: dict[str, Any], path: Path | None) -> list[str]:
     if not isinstance(pools, dict) or not pools:
         raise SettingsError(f"{path}: pools = {pools!r}: expected tables like [pools.default]")
     for name in pools:
-        if not POOL_NAME.match(name):
+        if not POOL_NAME.fullmatch(name):
             raise SettingsError(f"{path}: pool name {name!r}: expected up to 32 of a-z, 0-9, - and _")
+        if "-" in name and name.replace("-", "_") in (other.replace("-", "_") for other in pools if other != name):
+            raise SettingsError(f"{path}: pool name {name!r}: another pool's differs from it in - and _ only")
     return list(pools)
 
 
@@ -172,6 +174,9 @@ def _check_together(settings: Settings) -> None:
                 f"workers.{key} = {getattr(workers, key)}: expected at least twice workers.heartbeat_s, which is "
                 f"{workers.heartbeat_s}"
             )
+    reserve = workers.reserve_cpus
+    if isinstance(reserve, int) and reserve < 0:
+        raise SettingsError(f'workers.reserve_cpus = {reserve}: expected a whole number from 0, or "auto"')
     for name, pool in settings.pools.items():
         seed = pool.default_seed
         if isinstance(seed, int) and not 0 <= seed < 2**63:

@@ -111,6 +111,13 @@ class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str,
         _meta('CPUs to use, for example "0-3,8"; empty for all that this process may run on.', pattern=r"^[0-9,\- ]*$"),
     ] = ""
+    reserve_cpus: Annotated[
+        int | Literal["auto"],
+        _meta(
+            "Physical cores that get no worker, for the gateway and the system. auto: none below 8 cores, then one for "
+            "each 16, at least one."
+        ),
+    ] = "auto"
     heartbeat_s: Annotated[
         float, _meta("Longest silence of a healthy worker between two steps.", "s", ge=0.05, le=60)
     ] = 1.0
@@ -121,6 +128,21 @@ class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     drain_timeout_s: Annotated[
         float, _meta("On SIGTERM: how long segments in progress may take to finish.", "s", ge=0, le=3600)
     ] = 10.0
+    memory_limit_mib: Annotated[
+        int,
+        _meta(
+            "A worker that grows larger finishes its segments and is replaced; 0 for no limit.", "MiB", ge=0, le=1 << 24
+        ),
+    ] = 0
+    memory_total_mib: Annotated[
+        int,
+        _meta(
+            "All workers together, once loaded; with more the service refuses to start; 0 for no limit.",
+            "MiB",
+            ge=0,
+            le=1 << 24,
+        ),
+    ] = 0
     backoff_max_s: Annotated[
         float, _meta("Longest wait before a worker that keeps dying is started again.", "s", ge=0, le=3600)
     ] = 30.0
@@ -140,6 +162,9 @@ class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: Annotated[
         int, _meta("Intra-op threads of each process; 0 for what the engine prefers.", ge=0, le=1024)
     ] = 0
+    weight: Annotated[float, _meta("Share of the cores, among the pools that leave `workers` at 0.", gt=0, le=1000)] = (
+        1.0
+    )
     slots: Annotated[int, _meta("Segments in progress in each process.", ge=1, le=256)] = 2
     queue_limit: Annotated[
         int, _meta("Segments waiting before new requests are refused with 503.", ge=1, le=1_000_000)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import deque
 from types import TracebackType
+
+from tts_service.protocol import STEP_BUCKETS_S
 
 RECENT_BUSY_S = 5.0
 
@@ -48,3 +51,18 @@ class BusyMeter:
     def effective_cores(self) -> float:
         """Cores obtained over the recent busy time; 0 before any work."""
         return self._recent_cpu_s / self._recent_wall_s if self._recent_wall_s > 0 else 0.0
+
+
+class StepCounts:
+    """A histogram of step times."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.seconds = 0.0
+        self.counts = [0] * (len(STEP_BUCKETS_S) + 1)
+
+    def add(self, step_s: float) -> None:
+        """Count one step of `step_s` seconds."""
+        self.n += 1
+        self.seconds += step_s
+        self.counts[bisect_left(STEP_BUCKETS_S, step_s)] += 1

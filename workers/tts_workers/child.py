@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 
 import msgspec
 
@@ -44,6 +45,16 @@ class Child:
         self._waited_then_s = 0.0
         self._heard_since_look = True
         self._killed_for = ""
+        self._cause = ""
+        self.faults: list[str] = []
+        """Ways in which the present process differs from its plan."""
+        self.exits: Counter[str] = Counter()
+        """Ends of the processes of this index, by cause."""
+
+    @property
+    def is_ready(self) -> bool:
+        """True once the process has been warm."""
+        return bool(self.pid) and self.phase not in _STATES
 
     @property
     def restarts(self) -> int:
@@ -64,7 +75,8 @@ class Child:
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
-        self.phase, self.finished_a_segment, self._killed_for = Phase.START, False, ""
+        self.phase, self.finished_a_segment, self._killed_for, self._cause = Phase.START, False, "", ""
+        self.faults = []
         self._waited_then_s, self._heard_since_look, self._heard_s = 0.0, True, now
         logger.info("worker %d started: pid %d, CPUs %s", self.spec.index, self.pid, self.spec.cpus)
 
@@ -82,13 +94,26 @@ class Child:
             self._heard_since_look, self._waited_then_s = False, waited_s
         limit = limit_s(self.phase, self.settings)
         if is_hung(now - self._heard_s, waited_s - self._waited_then_s, limit):
-            self.kill(f"hung in phase {self.phase}, silent for {now - self._heard_s:.1f} s")
+            self.kill(f"hung in phase {self.phase}, silent for {now - self._heard_s:.1f} s", "hung")
 
-    def kill(self, reason: str) -> None:
-        """Kill the process; `reap` sees its end."""
+    def report_faults(self, faults: list[str]) -> None:
+        """Note how the process differs from its plan, and say so once."""
+        if faults != self.faults:
+            self.faults = faults
+            if faults:
+                logger.error("worker %d differs from its plan: %s", self.spec.index, "; ".join(faults))
+            else:
+                logger.info("worker %d is as planned again", self.spec.index)
+
+    def expect_end(self, cause: str) -> None:
+        """Note why the process will end by itself soon; it is then started again at once."""
+        self._cause, self.finished_a_segment = cause, True
+
+    def kill(self, reason: str, cause: str) -> None:
+        """Kill the process; `reap` sees its end. `cause` is its word in the metrics."""
         if self.pid and not self._killed_for:
             logger.error("worker %d, pid %d: killed, %s", self.spec.index, self.pid, reason)
-            self._killed_for = reason
+            self._killed_for, self._cause = reason, cause
             # SIGKILL ends a stopped process, too.
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
@@ -98,10 +123,15 @@ class Child:
             return None
         os.close(self.pidfd)
         self.last_exit, self.exit_status = self._killed_for or _describe(status), status
+        self.exits[self._cause or _cause(status)] += 1
         self._fruitless_deaths = 0 if self.finished_a_segment else self._fruitless_deaths + 1
         self.start_at_s = now + backoff_s(self._fruitless_deaths, self.settings.backoff_max_s)
         self._process, self.pid, self.pidfd = None, 0, -1
         return self.last_exit
+
+
+def _cause(status: int) -> str:
+    return f"signal_{signal.Signals(-status).name}" if status < 0 else f"exit_{status}"
 
 
 def _describe(status: int) -> str:

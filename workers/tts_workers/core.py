@@ -25,7 +25,7 @@ from tts_service.protocol import (
     Phase,
     WorkerStats,
 )
-from tts_workers.busy import BusyMeter
+from tts_workers.busy import BusyMeter, StepCounts
 from tts_workers.engines.base import Engine, Output, Samples
 from tts_workers.slots import Slot, SlotState, SlotTable
 
@@ -45,7 +45,7 @@ class SynthesisCore:
         self._send = send
         self._segments_done = 0
         self._n_samples = 0
-        self._steps = 0
+        self._steps = StepCounts()
 
     @property
     def next_phase(self) -> Phase:
@@ -82,7 +82,9 @@ class SynthesisCore:
         return WorkerStats(
             slots_active=self.slots.n_active,
             segments_done=self._segments_done,
-            steps=self._steps,
+            steps=self._steps.n,
+            step_seconds=self._steps.seconds,
+            step_counts=list(self._steps.counts),
             audio_seconds=self._n_samples / self.engine.info.sample_rate_hz,
             busy_seconds=self.meter.busy_s,
             cpu_seconds=self.meter.cpu_s,
@@ -120,8 +122,9 @@ class SynthesisCore:
             for slot in slots:
                 self._fail(slot, _ENGINE_FAILED)
             return
-        self._steps += 1
-        share_s = (time.monotonic() - started) / len(slots)
+        step_s = time.monotonic() - started
+        self._steps.add(step_s)
+        share_s = step_s / len(slots)
         by_sequence = {id(output.sequence): output for output in outputs}
         for slot in slots:
             slot.compute_s += share_s

@@ -36,6 +36,7 @@ from tts_service.protocol import (
     Ready,
     Refused,
     Report,
+    Stop,
     Submit,
     ToGateway,
     ToWorker,
@@ -63,7 +64,12 @@ class Dispatcher:
     """Owns the pools' queues and the table of gateways."""
 
     def __init__(
-        self, pools: dict[str, Pool], incarnation: str, to_gateway: SendToGateway, to_worker: SendToWorker
+        self,
+        pools: dict[str, Pool],
+        incarnation: str,
+        to_gateway: SendToGateway,
+        to_worker: SendToWorker,
+        waited: Callable[[str, float], None] = lambda pool, queue_s: None,
     ) -> None:
         self.pools = pools
         self.incarnation = incarnation
@@ -72,6 +78,7 @@ class Dispatcher:
         self.workers = {worker.index: worker for pool in pools.values() for worker in pool.workers}
         self._to_gateway = to_gateway
         self._to_worker = to_worker
+        self._waited = waited
         self._announced: Catalogue | None = None
 
     # Gateways
@@ -126,11 +133,12 @@ class Dispatcher:
         self._to_gateway(identity, Failed(key, code, message, param, retry_after_s), None)
 
     def _cancel(self, identity: bytes, key: JobKey) -> None:
+        """Stop a job of this gateway, wherever it is. One that has just ended has had its last message already."""
         for pool in self.pools.values():
-            if pool.queue.remove(key) is not None:
+            if pool.queue.remove(key, identity) is not None:
                 self._to_gateway(identity, Cancelled(key), None)
                 return
-            worker = pool.find(key)
+            worker = pool.find(key, identity)
             if worker is not None:
                 self._to_worker(worker.index, Cancel(key))
                 return
@@ -175,6 +183,7 @@ class Dispatcher:
         running = worker.jobs.pop(message.key, None)
         if running is None:
             return
+        self._stop_if_retired(worker)
         if isinstance(message, Done):
             pool.finished_segment(message.compute_s)
             message = msgspec.structs.replace(message, worker=worker.index, queue_s=running.queue_s)
@@ -193,9 +202,20 @@ class Dispatcher:
         if running.gateway in self.gateways:
             self._to_gateway(running.gateway, message, samples)
 
+    def retire(self, index: int) -> None:
+        """Give a worker no more jobs, and stop it when it has none left."""
+        worker = self.workers[index]
+        worker.retiring = True
+        self._stop_if_retired(worker)
+
+    def _stop_if_retired(self, worker: WorkerLink) -> None:
+        if worker.retiring and not worker.jobs:
+            self._to_worker(worker.index, Stop())
+
     def _assign(self, pool: Pool, now: float) -> None:
         while (assignment := pool.next_assignment(now)) is not None:
             worker, waiting = assignment
+            self._waited(pool.name, now - waiting.since_s)
             self._to_worker(worker.index, Assign(waiting.job))
 
     # The whole

@@ -34,6 +34,11 @@ class JobQueue:
         """True when a new request has to be refused."""
         return len(self._waiting) >= self.limit
 
+    def oldest_s(self, now: float) -> float:
+        """Return how long the first job has waited, 0 where there is none."""
+        first = next(iter(self._waiting.values()), None)
+        return now - first.since_s if first is not None else 0.0
+
     def add(self, waiting: Waiting) -> None:
         """Put a job at the end."""
         self._waiting[waiting.job.key] = waiting
@@ -43,9 +48,10 @@ class JobQueue:
         key = next(iter(self._waiting), None)
         return self._waiting.pop(key) if key is not None else None
 
-    def remove(self, key: JobKey) -> Waiting | None:
-        """Remove and return the job with this key, if it waits here."""
-        return self._waiting.pop(key, None)
+    def remove(self, key: JobKey, gateway: bytes) -> Waiting | None:
+        """Remove and return the job that this gateway knows by this key, if it waits here."""
+        waiting = self._waiting.get(key)
+        return self._waiting.pop(key) if waiting is not None and waiting.gateway == gateway else None
 
     def remove_of(self, gateway: bytes) -> list[Waiting]:
         """Remove and return all jobs of a gateway."""

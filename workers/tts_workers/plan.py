@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tts_service.errors import SettingsError
+from tts_service.errors import CannotStart, SettingsError
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import PoolSettings, Settings
-from tts_workers.cpuplan import PoolDemand, allowed_cpus, split
+from tts_workers.cpuplan import AUTO, CpuPlan, PoolDemand, WorkerCpus, make_cpu_plan
 from tts_workers.engines import EngineOptions, engine_class
 from tts_workers.jobqueue import JobQueue
+from tts_workers.machine import Machine, cpu_ranges, read_cpu_list
 from tts_workers.pool import Pool, WorkerLink
 from tts_workers.spec import WorkerSpec
 
@@ -22,24 +23,44 @@ RANDOM_SEED = -1
 class Plan:
     """The workers' half as it will be started."""
 
+    cpu_plan: CpuPlan
     specs: list[WorkerSpec]
     """One a worker, in the order of their indices."""
     pools: dict[str, Pool]
 
 
-def make_plan(settings: Settings, runtime_dir: RuntimeDir, affinity: set[int]) -> Plan:
-    """Return the plan for a process that may use the CPUs in `affinity`. SettingsError or CannotStart."""
+def make_plan(settings: Settings, runtime_dir: RuntimeDir, machine: Machine) -> Plan:
+    """Return the plan for this machine. SettingsError or CannotStart where there can be none."""
     for name, pool_settings in settings.pools.items():
         check_engine(name, pool_settings)
-    demands = [PoolDemand(name, pool.workers, pool.threads or 1) for name, pool in settings.pools.items()]
-    placed = split(allowed_cpus(affinity, settings.workers.cpus), demands)
+    demands = [
+        PoolDemand(name, pool.workers, pool.threads or engine_class(pool.engine).preferred_threads, pool.weight)
+        for name, pool in settings.pools.items()
+    ]
+    reserve = settings.workers.reserve_cpus
+    cpu_plan = make_cpu_plan(
+        restrict(machine, settings.workers.cpus), demands, AUTO if reserve == "auto" else int(reserve)
+    )
     pools = {name: _pool(name, pool) for name, pool in settings.pools.items()}
     specs = []
-    for index, worker in enumerate(placed):
-        pool_settings = settings.pools[worker.pool]
-        specs.append(_spec(index, worker.pool, pool_settings, worker.cpus, worker.n_threads, settings, runtime_dir))
-        pools[worker.pool].workers.append(WorkerLink(index, worker.pool, pool_settings.slots))
-    return Plan(specs, pools)
+    for index, worker in enumerate(cpu_plan.workers):
+        specs.append(_spec(index, worker, settings, runtime_dir))
+        pools[worker.pool].workers.append(WorkerLink(index, worker.pool, settings.pools[worker.pool].slots))
+    return Plan(cpu_plan, specs, pools)
+
+
+def restrict(machine: Machine, wanted: str) -> Machine:
+    """Return the machine with only those of its CPUs allowed that the setting names, or all of them."""
+    if not wanted.strip():
+        return machine
+    try:
+        named = frozenset(read_cpu_list(wanted))
+    except ValueError:
+        raise SettingsError(f'workers.cpus = {wanted!r}: expected a list such as "0-3,8"') from None
+    if not named & machine.allowed:
+        allowed = cpu_ranges(machine.allowed)
+        raise CannotStart(f"workers.cpus = {wanted!r}: none of them is among the CPUs this process may use, {allowed}")
+    return replace(machine, allowed=named & machine.allowed)
 
 
 def check_engine(name: str, pool: PoolSettings) -> None:
@@ -55,27 +76,20 @@ def _pool(name: str, settings: PoolSettings) -> Pool:
     return Pool(name, settings.default_voice, seed, JobQueue(settings.queue_limit))
 
 
-def _spec(
-    index: int,
-    pool: str,
-    settings: PoolSettings,
-    cpus: list[int],
-    n_threads: int,
-    all_settings: Settings,
-    runtime_dir: RuntimeDir,
-) -> WorkerSpec:
+def _spec(index: int, worker: WorkerCpus, settings: Settings, runtime_dir: RuntimeDir) -> WorkerSpec:
+    pool = settings.pools[worker.pool]
     return WorkerSpec(
         index=index,
         incarnation=0,
         parent_pid=os.getpid(),
         endpoint=runtime_dir.worker_endpoint,
-        pool=pool,
-        engine=settings.engine,
-        models=settings.models,
-        options=settings.options,
-        cpus=cpus,
-        n_threads=n_threads,
-        n_slots=settings.slots,
-        heartbeat_s=all_settings.workers.heartbeat_s,
-        log_level=all_settings.service.log_level,
+        pool=worker.pool,
+        engine=pool.engine,
+        models=pool.models,
+        options=pool.options,
+        cpus=worker.cpus,
+        n_threads=worker.n_threads,
+        n_slots=pool.slots,
+        heartbeat_s=settings.workers.heartbeat_s,
+        log_level=settings.service.log_level,
     )

@@ -35,6 +35,16 @@ class WorkerLink:
     """Slots known to be free."""
     jobs: dict[JobKey, Running] = field(default_factory=dict)
     stats: WorkerStats = field(default_factory=WorkerStats)
+    """Counters of the present life."""
+    past: WorkerStats = field(default_factory=WorkerStats)
+    """Counters of the earlier lives together."""
+    retiring: bool = False
+    """True while the process finishes what it has, to be replaced."""
+
+    @property
+    def n_free(self) -> int:
+        """Slots that may be given a job."""
+        return 0 if self.retiring else self.credits
 
 
 @dataclass
@@ -61,14 +71,15 @@ class Pool:
     def went_down(self, worker: WorkerLink) -> list[Running]:
         """Note the end of a worker's process; return the jobs it had."""
         lost = list(worker.jobs.values())
-        worker.ready, worker.credits, worker.stats = None, 0, WorkerStats()
+        worker.past = add_stats(worker.past, worker.stats)
+        worker.ready, worker.credits, worker.stats, worker.retiring = None, 0, WorkerStats(), False
         worker.jobs.clear()
         return lost
 
     def next_assignment(self, now: float) -> tuple[WorkerLink, Waiting] | None:
         """Take the first waiting job for the worker with the most free slots; None when either is missing."""
-        worker = max(self.workers, key=lambda candidate: candidate.credits, default=None)
-        if worker is None or worker.credits == 0:
+        worker = max(self.workers, key=lambda candidate: candidate.n_free, default=None)
+        if worker is None or worker.n_free == 0:
             return None
         waiting = self.queue.take()
         if waiting is None:
@@ -77,9 +88,10 @@ class Pool:
         worker.jobs[waiting.job.key] = Running(waiting.job, waiting.gateway, now - waiting.since_s)
         return worker, waiting
 
-    def find(self, key: JobKey) -> WorkerLink | None:
-        """Return the worker that has this job, if any."""
-        return next((worker for worker in self.workers if key in worker.jobs), None)
+    def find(self, key: JobKey, gateway: bytes) -> WorkerLink | None:
+        """Return the worker that has the job that this gateway knows by this key, if any."""
+        found = ((worker, worker.jobs.get(key)) for worker in self.workers)
+        return next((worker for worker, running in found if running is not None and running.gateway == gateway), None)
 
     def finished_segment(self, compute_s: float) -> None:
         """Feed the running mean that Retry-After is estimated from."""
@@ -106,7 +118,27 @@ class Pool:
             n_slots=sum(worker.n_slots for worker in self.workers),
         )
 
-    def status(self) -> PoolStatus:
+    def status(self, now: float) -> PoolStatus:
         """Return the pool for GET /workers."""
-        running = sum(len(worker.jobs) for worker in self.workers)
-        return PoolStatus(name=self.name, queued=len(self.queue), queue_limit=self.queue.limit, running=running)
+        return PoolStatus(
+            name=self.name,
+            queued=len(self.queue),
+            queue_limit=self.queue.limit,
+            running=sum(len(worker.jobs) for worker in self.workers),
+            oldest_s=round(self.queue.oldest_s(now), 3),
+        )
+
+
+def add_stats(past: WorkerStats, present: WorkerStats) -> WorkerStats:
+    """Return the counters of earlier lives and the present one together."""
+    return WorkerStats(
+        slots_active=present.slots_active,
+        segments_done=past.segments_done + present.segments_done,
+        steps=past.steps + present.steps,
+        audio_seconds=past.audio_seconds + present.audio_seconds,
+        busy_seconds=past.busy_seconds + present.busy_seconds,
+        cpu_seconds=past.cpu_seconds + present.cpu_seconds,
+        effective_cores=present.effective_cores,
+        step_seconds=past.step_seconds + present.step_seconds,
+        step_counts=[old + new for old, new in zip(past.step_counts, present.step_counts, strict=True)],
+    )

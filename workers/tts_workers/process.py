@@ -112,7 +112,8 @@ class WorkerProcess:
         warm_up(engine)
         generation = generation_of(engine.info, self.spec.n_threads)
         core = SynthesisCore(engine, generation, self.spec.n_slots, self.link.send)
-        self.link.send(Ready(engine.info, generation, sorted(os.sched_getaffinity(0)), self.spec.n_threads))
+        cpus = sorted(os.sched_getaffinity(0))
+        self.link.send(Ready(engine.info, generation, cpus, self.spec.n_threads, engine.runtime()))
         self.link.send(Credit(self.spec.n_slots))
         self._enter(Phase.IDLE)
         return core

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tts_service.errors import RequestFailed
-from tts_service.protocol import EngineInfo, Job
+from tts_service.allowed import shorten
+from tts_service.errors import Code, RequestFailed
+from tts_service.protocol import EngineInfo, Job, Runtime
 
 Samples = npt.NDArray[np.float32]
 
@@ -57,6 +58,8 @@ class Engine(ABC):
     """
 
     info: EngineInfo
+    preferred_threads = 1
+    """Intra-op threads where the settings name none."""
 
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
@@ -72,7 +75,7 @@ class Engine(ABC):
 
     @abstractmethod
     def start(self, job: Job) -> Sequence:
-        """Begin a segment; RequestFailed where it cannot be spoken."""
+        """Begin a segment; RequestFailed where it cannot be spoken, VOICE_NOT_FOUND where there is no such voice."""
 
     @abstractmethod
     def step(self, sequences: SequenceOf[Sequence]) -> list[Output]:
@@ -85,6 +88,16 @@ class Engine(ABC):
     @abstractmethod
     def release(self, sequence: Sequence) -> None:
         """Forget a sequence, finished or not. Never raises."""
+
+    def check_voice(self, job: Job) -> None:
+        """Raise RequestFailed where the engine has no voice of the job's name."""
+        if all(voice.id != job.voice for voice in self.info.voices):
+            message = f"voice {shorten(job.voice)}: engine {self.info.name} has no such voice"
+            raise RequestFailed(Code.VOICE_NOT_FOUND, message, param="voice")
+
+    @abstractmethod
+    def runtime(self) -> Runtime:
+        """Return what the loaded engine computes with, asked of its sessions, for the comparison with the plan."""
 
     def warm_up_text(self) -> str:
         """Return a text whose synthesis brings all lazy parts of the engine into being."""

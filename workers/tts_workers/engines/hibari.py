@@ -20,10 +20,11 @@ import msgspec
 import numpy as np
 
 from tts_service.errors import Code, EngineBroken, RequestFailed, SettingsError
-from tts_service.protocol import EngineInfo, Job, Voice
+from tts_service.protocol import EngineInfo, Job, Runtime, Voice
 from tts_workers.engines.base import NO_SAMPLES, Engine, EngineOptions, Output, Sequence
+from tts_workers.engines.hibari_text import digestible, in_pieces
 from tts_workers.engines.option_values import read_options
-from tts_workers.engines.ort import cpu_session
+from tts_workers.engines.ort import cpu_session, session_runtime
 
 MAX_PHONEMES = 400
 _CLAUSE_END = re.compile(r"(?<=[,;:—.!?…])\s+")
@@ -71,7 +72,8 @@ class HibariEngine(Engine):
         self._bundled = {name: voice for name, voice in VOICES.items() if voice.get("bundled")}
         self._vocabulary: dict[str, int] = json.loads((assets / "vocab.json").read_text(encoding="utf-8"))
         # One thread for the small net: a second pool would only add threads that wait.
-        self._g2p = G2P(oov=OOV(str(assets / "oov.onnx"), session=cpu_session(assets / "oov.onnx", n_threads=1)))
+        oov = OOV(str(assets / "oov.onnx"), session=cpu_session(assets / "oov.onnx", n_threads=1))
+        self._g2p = G2P(oov=lambda word: in_pieces(oov, word, oov.maxlen))
         self._sessions = {
             name: cpu_session(assets / voice["file"], self.options.n_threads) for name, voice in self._bundled.items()
         }
@@ -89,19 +91,19 @@ class HibariEngine(Engine):
             stepping="turns",
             longest_step_s=0.5,
             thread_invariant=False,
-            preferred_threads=1,
             # Above 2 the network's shortest phonemes no longer get shorter.
             min_speed=0.25,
             max_speed=2.0,
         )
 
     def start(self, job: Job) -> HibariSequence:
+        self.check_voice(job)
         phonemes = self._phonemes(job)
         parts = [[0, *[self._vocabulary[p] for p in part if p in self._vocabulary], 0] for part in split(phonemes)]
         return HibariSequence(job, parts)
 
     def _phonemes(self, job: Job) -> str:
-        phonemes: str = self._g2p(job.text)
+        phonemes: str = self._g2p(digestible(job.text))
         if not _SPOKEN_PHONEME.search(phonemes):
             raise RequestFailed(
                 Code.UNSUPPORTED_TEXT, f"voice {job.voice!r} finds nothing to speak in {job.text[:40]!r}", param="input"
@@ -126,6 +128,9 @@ class HibariEngine(Engine):
 
     def release(self, sequence: Sequence) -> None:
         pass
+
+    def runtime(self) -> Runtime:
+        return session_runtime(list(self._sessions.values()))
 
 
 def split(phonemes: str) -> list[str]:

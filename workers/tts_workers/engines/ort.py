@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tts_service.errors import EngineBroken
+from tts_service.protocol import Runtime
+
+_SPINNING = "session.intra_op.allow_spinning"
 
 
 def cpu_session(model: Path, n_threads: int) -> Any:
@@ -21,10 +24,19 @@ def cpu_session(model: Path, n_threads: int) -> Any:
     options.intra_op_num_threads = n_threads
     options.inter_op_num_threads = 1
     options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry(_SPINNING, "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:
         return ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise EngineBroken(f"cannot load {model}: {error}") from error
+
+
+def session_runtime(sessions: list[Any]) -> Runtime:
+    """Return what these sessions were really made with: the largest pool, and whether any spins."""
+    options = [session.get_session_options() for session in sessions]
+    return Runtime(
+        intra_op_threads=max(option.intra_op_num_threads for option in options),
+        spinning=any(option.get_session_config_entry(_SPINNING) != "0" for option in options),
+    )

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from tts_service.protocol import EngineInfo, Job, Voice
+from tts_service.errors import Code, RequestFailed
+from tts_service.protocol import EngineInfo, Job, Runtime, Voice
 from tts_workers.engines.base import Engine, EngineOptions, Output, Samples, Sequence
 from tts_workers.engines.option_values import read_options
 from tts_workers.engines.tone_faults import Faults
@@ -75,15 +76,18 @@ class ToneEngine(Engine):
             stepping=self.tone.stepping,
             longest_step_s=self.tone.step_cost_s + 0.01,
             thread_invariant=True,
-            preferred_threads=1,
             min_speed=0.25,
             max_speed=4.0,
         )
 
     def start(self, job: Job) -> ToneSequence:
+        self.check_voice(job)
+        if not job.text.strip():
+            raise RequestFailed(Code.UNSUPPORTED_TEXT, "there is nothing to speak in the text", param="input")
         faults = Faults.parse(job.text if self.tone.faults else "", job.key.attempt)
         faults.on_start()
-        seconds = len(faults.spoken(job.text)) * SECONDS_PER_CHAR / job.speed
+        spoken = faults.spoken(job.text) if self.tone.faults else job.text
+        seconds = len(spoken) * SECONDS_PER_CHAR / job.speed
         return ToneSequence(job, max(1, round(seconds * self.tone.sample_rate_hz)), faults)
 
     def step(self, sequences: SequenceOf[Sequence]) -> list[Output]:
@@ -92,6 +96,13 @@ class ToneEngine(Engine):
 
     def release(self, sequence: Sequence) -> None:
         pass
+
+    def warm_up_text(self) -> str:
+        # One step a voice: an engine that costs CPU time would otherwise take long to be warm.
+        return "Hm."
+
+    def runtime(self) -> Runtime:
+        return Runtime(intra_op_threads=self.options.n_threads, spinning=False)
 
     def _advance(self, sequence: ToneSequence) -> Output:
         first = sequence.block * self._block

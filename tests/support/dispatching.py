@@ -1,0 +1,113 @@
+"""A dispatcher with recorded gateways and workers, which can vanish the way real ones do: in the middle of a send."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from support.pools import engine, job
+from tts_service import __version__
+from tts_service.protocol import (
+    PROTOCOL_VERSION,
+    Assign,
+    Cancel,
+    Cancelled,
+    Credit,
+    Done,
+    Failed,
+    Hello,
+    Job,
+    JobKey,
+    Ready,
+    Runtime,
+    Submit,
+    ToGateway,
+    ToWorker,
+)
+from tts_workers.dispatcher import Dispatcher
+from tts_workers.jobqueue import JobQueue
+from tts_workers.pool import Pool, WorkerLink
+
+M = TypeVar("M")
+Last = Done | Failed | Cancelled
+
+
+class DispatcherWorld:
+    """`n_slots` has a number for each worker; all are of one pool unless `pools` names one for each."""
+
+    def __init__(self, *n_slots: int, queue_limit: int = 100, pools: tuple[str, ...] = (), warm: bool = True) -> None:
+        names = pools or ("default",) * len(n_slots)
+        self.pools = {name: Pool(name, "", 0, JobQueue(queue_limit)) for name in dict.fromkeys(names)}
+        for index, (name, slots) in enumerate(zip(names, n_slots, strict=True)):
+            self.pools[name].workers.append(WorkerLink(index, name, slots))
+        self.dispatcher = Dispatcher(self.pools, "life-1", self._to_gateway, self._to_worker)
+        self.sent: list[tuple[bytes, ToGateway, bytes | None]] = []
+        self.orders: list[tuple[int, ToWorker]] = []
+        self.unreachable: set[bytes] = set()
+        self.now = 100.0
+        if warm:
+            for index in self.dispatcher.workers:
+                self.warm(index)
+
+    def _to_gateway(self, identity: bytes, message: ToGateway, samples: bytes | None) -> None:
+        """Send, or report the gateway as gone from within the send, as the switchboard does."""
+        if identity in self.unreachable:
+            self.dispatcher.gateway_gone(identity, "unreachable")
+        else:
+            self.sent.append((identity, message, samples))
+
+    def _to_worker(self, index: int, message: ToWorker) -> None:
+        self.orders.append((index, message))
+
+    # Gateways
+
+    def hello(self, identity: bytes = b"g1", **changes: Any) -> None:
+        """A gateway says Hello, in the right version unless `changes` say otherwise."""
+        fields = {"protocol": PROTOCOL_VERSION, "package": __version__} | changes
+        self.dispatcher.on_gateway(identity, Hello(**fields), self.now)
+
+    def submit(self, request_id: str, gateway: bytes = b"g1", **changes: Any) -> Job:
+        """A gateway submits a job."""
+        submitted = job(request_id=request_id, **changes)
+        self.dispatcher.on_gateway(gateway, Submit(submitted), self.now)
+        return submitted
+
+    def cancel(self, key: JobKey, gateway: bytes = b"g1") -> None:
+        """A gateway withdraws a job."""
+        self.dispatcher.on_gateway(gateway, Cancel(key), self.now)
+
+    def received(self, gateway: bytes, kind: type[M]) -> list[M]:
+        """Return the messages of a type that a gateway has been sent."""
+        return [message for identity, message, _ in self.sent if identity == gateway and isinstance(message, kind)]
+
+    def lasts(self, key: JobKey) -> list[tuple[bytes, Last]]:
+        """Return the last messages of a job, and who got them."""
+        return [(to, message) for to, message, _ in self.sent if isinstance(message, Last) and message.key == key]
+
+    # Workers
+
+    def warm(self, index: int, generation: str = "g1", **changes: Any) -> None:
+        """A worker comes up, with all its slots free."""
+        ready = Ready(engine(**changes), generation, [index], 1, Runtime(1, spinning=False))
+        self.dispatcher.on_worker(index, ready, None, self.now)
+        self.from_worker(index, Credit(self.dispatcher.workers[index].n_slots))
+
+    def from_worker(self, index: int, message: Any, samples: bytes | None = None) -> None:
+        """A worker says something."""
+        self.dispatcher.on_worker(index, message, samples, self.now)
+
+    def end(self, index: int, last: Last) -> None:
+        """A worker ends a job and gives its slot back."""
+        self.from_worker(index, last)
+        self.from_worker(index, Credit(1))
+
+    def finish(self, index: int, key: JobKey) -> None:
+        """A worker finishes a job."""
+        self.end(index, Done(key, "g1", 480, 0.25))
+
+    def assigned(self, index: int | None = None) -> list[JobKey]:
+        """Return the jobs that a worker, or any, has been given, in order."""
+        return [m.job.key for to, m in self.orders if isinstance(m, Assign) and index in (None, to)]
+
+    def told_to_cancel(self, index: int) -> list[JobKey]:
+        """Return the jobs that a worker has been told to drop."""
+        return [m.key for to, m in self.orders if isinstance(m, Cancel) and to == index]

@@ -1,0 +1,144 @@
+"""A pool's bookkeeping: credits, who runs what, what gateways are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.pools import engine, job
+from tts_service.protocol import Ready, Runtime, WorkerStats
+from tts_workers.jobqueue import JobQueue, Waiting
+from tts_workers.pool import Pool, WorkerLink
+
+
+def ready(generation: str = "g1", **changes: object) -> Ready:
+    return Ready(engine(**changes), generation, [0], 1, Runtime(1, spinning=False))
+
+
+def pool_of(*credits: int) -> Pool:
+    """Return a pool whose warm workers have these numbers of free slots."""
+    workers = [WorkerLink(index, "default", 4, credits=n) for index, n in enumerate(credits)]
+    pool = Pool("default", "", 0, JobQueue(100), workers)
+    for worker in workers:
+        pool.came_up(worker, ready())
+    return pool
+
+
+def enqueue(pool: Pool, *names: str, since_s: float = 0.0) -> None:
+    for name in names:
+        pool.queue.add(Waiting(job(request_id=name), b"gateway", since_s))
+
+
+def test_the_least_loaded_worker_gets_the_next_job() -> None:
+    pool = pool_of(1, 3, 2)
+    enqueue(pool, *"abcdef")
+    got = []
+    while (assignment := pool.next_assignment(0.0)) is not None:
+        worker, _ = assignment
+        got.append(worker.index)
+        assert worker.credits >= 0
+    # 1 until it is level with 2, then all in turn.
+    assert got[:1] == [1]
+    assert sorted(got) == [0, 1, 1, 1, 2, 2]
+    assert [worker.credits for worker in pool.workers] == [0, 0, 0]
+    assert pool.next_assignment(0.0) is None
+
+
+def test_nothing_is_assigned_without_a_job_or_without_a_credit() -> None:
+    pool = pool_of(0, 0)
+    enqueue(pool, "a")
+    assert pool.next_assignment(0.0) is None
+    assert len(pool.queue) == 1
+    pool.workers[1].credits = 1
+    assert pool.next_assignment(0.0) is not None
+    assert pool.next_assignment(0.0) is None
+    assert Pool("empty", "", 0, JobQueue(1)).next_assignment(0.0) is None
+
+
+def test_an_assigned_job_is_found_at_its_worker_with_the_time_it_waited() -> None:
+    pool = pool_of(1)
+    enqueue(pool, "a", since_s=2.0)
+    assert pool.next_assignment(5.0) is not None
+    worker = pool.workers[0]
+    key = job(request_id="a").key
+    assert pool.find(key, b"gateway") is worker
+    assert pool.find(key, b"another gateway") is None
+    assert pool.find(job(request_id="b").key, b"gateway") is None
+    assert worker.jobs[key].queue_s == 3.0
+
+
+def test_a_dead_workers_jobs_are_returned_once_and_its_credits_are_void() -> None:
+    pool = pool_of(2, 1)
+    enqueue(pool, "a", "b")
+    for _ in range(2):
+        pool.next_assignment(0.0)
+    dead = pool.workers[0]
+    n_lost = len(dead.jobs)
+    dead.stats = WorkerStats(segments_done=3, steps=7, audio_seconds=2.0)
+    assert len(pool.went_down(dead)) == n_lost > 0
+    assert pool.went_down(dead) == []
+    assert (dead.credits, dead.ready, dead.was_ready, dead.stats) == (0, None, True, WorkerStats())
+    assert (dead.past.segments_done, dead.past.steps, dead.past.audio_seconds) == (3, 7, 2.0)
+
+
+def test_a_retiring_worker_gets_nothing_more() -> None:
+    pool = pool_of(3, 1)
+    pool.workers[0].retiring = True
+    enqueue(pool, "a", "b")
+    assignment = pool.next_assignment(0.0)
+    assert assignment is not None
+    assert assignment[0].index == 1
+    assert pool.next_assignment(0.0) is None
+    pool.went_down(pool.workers[0])
+    assert not pool.workers[0].retiring
+
+
+def test_a_pool_is_unknown_until_its_engine_has_been_loaded_once() -> None:
+    pool = Pool("default", "", -1, JobQueue(10), [WorkerLink(0, "default", 2), WorkerLink(1, "default", 2)])
+    assert pool.info() is None
+    pool.came_up(pool.workers[1], ready("g7", default_voice="bert"))
+    info = pool.info()
+    assert info is not None
+    assert (info.generation, info.default_voice, info.default_seed) == ("g7", "bert", -1)
+    assert (info.n_workers, info.n_ready, info.n_slots) == (2, 1, 4)
+    pool.went_down(pool.workers[1])
+    info = pool.info()
+    assert info is not None
+    assert (info.generation, info.n_ready) == ("g7", 0)
+
+
+def test_the_settings_default_voice_goes_before_the_engines() -> None:
+    pool = Pool("default", "anna", 0, JobQueue(10), [WorkerLink(0, "default", 2)])
+    pool.came_up(pool.workers[0], ready(default_voice="bert"))
+    info = pool.info()
+    assert info is not None
+    assert info.default_voice == "anna"
+
+
+def test_a_worker_that_comes_up_with_another_model_changes_the_generation() -> None:
+    pool = pool_of(1, 1)
+    pool.came_up(pool.workers[0], ready("g2"))
+    assert pool.generation == "g2"
+
+
+def test_retry_after_follows_the_queue_the_pace_and_the_warm_workers() -> None:
+    pool = pool_of(0, 0)
+    assert pool.retry_after_s == 1.0
+    for _ in range(200):
+        pool.finished_segment(2.0)
+    enqueue(pool, *map(str, range(10)))
+    assert pool.retry_after_s == pytest.approx(10.0, rel=0.01)
+    pool.went_down(pool.workers[0])
+    assert pool.retry_after_s == pytest.approx(20.0, rel=0.01)
+    pool.went_down(pool.workers[1])
+    assert pool.retry_after_s == pytest.approx(20.0, rel=0.01)
+
+
+def test_the_status_counts_what_waits_and_what_runs() -> None:
+    pool = pool_of(1, 1)
+    enqueue(pool, *"abc", since_s=1.0)
+    for _ in range(2):
+        pool.next_assignment(4.0)
+    status = pool.status(4.5)
+    assert (status.name, status.queued, status.running, status.queue_limit, status.oldest_s) == (
+        "default", 1, 2, 100, 3.5,
+    )  # fmt: skip

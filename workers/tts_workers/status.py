@@ -1,0 +1,41 @@
+"""What GET /workers and the metrics show of a worker: its supervisor's, its dispatcher's and the kernel's figures."""
+
+from __future__ import annotations
+
+from tts_service import procfs
+from tts_service.protocol import WorkerStatus
+from tts_workers.child import Child
+from tts_workers.pool import WorkerLink, add_stats
+
+
+def worker_status(child: Child, link: WorkerLink, *, stopping: bool) -> WorkerStatus:
+    """Return one worker as it is now. Counters go on through all lives of its index."""
+    stats = add_stats(link.past, link.stats)
+    pid = child.pid
+    return WorkerStatus(
+        index=child.spec.index,
+        pool=child.spec.pool,
+        pid=pid,
+        state="stopping" if pid and (stopping or link.retiring) else child.state,
+        phase=child.phase,
+        engine=child.spec.engine,
+        cpus=link.ready.cpus if link.ready else child.spec.cpus,
+        threads=child.spec.n_threads,
+        live_threads=procfs.live_threads(pid) if pid else 0,
+        slots={"total": child.spec.n_slots, "active": len(link.jobs)},
+        effective_cores=round(link.stats.effective_cores, 3),
+        rss_bytes=procfs.rss_bytes(pid) if pid else 0,
+        voluntary_switches=procfs.voluntary_switches(pid) if pid else 0,
+        restarts=child.restarts,
+        last_exit=child.last_exit,
+        segments_done=stats.segments_done,
+        audio_seconds=round(stats.audio_seconds, 6),
+        busy_seconds=round(stats.busy_seconds, 6),
+        cpu_seconds=round(stats.cpu_seconds, 6),
+        pss_bytes=procfs.pss_bytes(pid) if pid else 0,
+        faults=child.faults,
+        exits=dict(child.exits),
+        steps=stats.steps,
+        step_seconds=round(stats.step_seconds, 6),
+        step_counts=stats.step_counts,
+    )
