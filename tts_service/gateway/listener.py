@@ -7,8 +7,8 @@ import socket
 from tts_service.errors import CannotStart
 
 BACKLOG = 1024
-# The kernel keeps a connection without a first byte for about so long. gunicorn gives each new one a request thread, which
-# then waits 5 s for that byte: 200 silent connections held up a request for 15 s (measured).
+# The kernel keeps a connection without a first byte for about so long. gunicorn gives each new one a request thread,
+# which waits 5 s for that byte: 200 silent connections held up a request for 15 s (measured).
 SILENT_S = 60
 
 
