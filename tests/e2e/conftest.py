@@ -35,3 +35,16 @@ def paced() -> Iterator[Service]:
     """One worker with two slots that makes five seconds of audio a second."""
     with running("--engine", "tone", "--workers", "1", env=engine_options(step_cost_s=0.05, faults=True)) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def fragile() -> Iterator[Service]:
+    """Two workers that are watched closely and may be killed; each makes 25 seconds of audio a second."""
+    limits = {
+        "TTS_SERVICE_WORKERS_HEARTBEAT_S": "0.25",
+        "TTS_SERVICE_WORKERS_STEP_TIMEOUT_S": "1",
+        "TTS_SERVICE_WORKERS_PREPARE_TIMEOUT_S": "1",
+        "TTS_SERVICE_WORKERS_BACKOFF_MAX_S": "0.2",
+    }
+    with running("--engine", "tone", env=engine_options(step_cost_s=0.01, faults=True) | limits) as service:
+        yield service

@@ -6,9 +6,9 @@ One thread for each request in progress. A process apart, because its CPU time i
 from __future__ import annotations
 
 import http.client
-import threading
 import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -59,12 +59,11 @@ def make(load: Load) -> LoadReport:
     """Make all requests of a round."""
     waiting = deque(load.texts)
     timings: list[Timing] = []
-    threads = [threading.Thread(target=_client, args=(load, waiting, timings)) for _ in range(load.concurrency)]
     started_s, cpu_s = time.monotonic(), time.process_time()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(load.concurrency) as threads:
+        clients = [threads.submit(_client, load, waiting, timings) for _ in range(load.concurrency)]
+    for client in clients:
+        client.result()
     return LoadReport(started_s, time.monotonic(), time.process_time() - cpu_s, timings)
 
 

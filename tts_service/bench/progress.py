@@ -16,7 +16,10 @@ class ProgressBars:
     def __init__(self, console: Console | None = None) -> None:
         console = console or Console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        # Refreshed seldom: it runs on the machine that is measured.
+        self._bars = Progress(
+            *columns, console=console, transient=True, refresh_per_second=2, disable=not console.is_terminal
+        )
 
     def begin(self, text: str, n_steps: int) -> Step:
         """See Progress."""

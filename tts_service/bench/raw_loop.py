@@ -59,11 +59,10 @@ class RawLoop:
 @contextmanager
 def raw_loop(settings: Settings) -> Iterator[RawLoop]:
     """Give a process with engine, CPUs and threads of each worker that a server with these settings would have."""
+    from tts_service.runtime_dir import RuntimeDir
     from tts_workers.plan import make_plan
     from tts_workers.spec import worker_environment
     from tts_workers.sysfs import read_machine
-
-    from tts_service.runtime_dir import RuntimeDir
 
     plan = make_plan(settings, RuntimeDir(Path()), read_machine(set(os.sched_getaffinity(0))))
     with ExitStack() as stack:

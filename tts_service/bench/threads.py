@@ -66,12 +66,11 @@ class ThreadsResult(msgspec.Struct, frozen=True):
     def tables(self) -> list[Table]:
         """See Result."""
         columns = (
-            "workers x threads",
-            "worker",
+            "shape #worker",
             "audio s",
-            "threads first, last",
-            "switches/audio-s first, last tenth",
-            "cores first, last ten",
+            "threads, first → last",
+            "switches per audio-s, first → last tenth",
+            "cores, first → last ten",
             "cores ratio",
             "verdict",
         )
@@ -160,12 +159,11 @@ def _row(label: str, verdict: WorkerVerdict) -> list[str]:
     cores = verdict.cores
     ratio = f"{cores[1] / cores[0]:.3f}" if cores and cores[0] > 0 else "-"
     return [
-        label,
-        str(verdict.index),
+        f"{label} #{verdict.index}",
         f"{verdict.audio_s:.1f}",
-        "{}, {}".format(*verdict.threads) if verdict.threads else "-",
-        "{:.1f}, {:.1f}".format(*verdict.switches) if verdict.switches else "-",
-        "{:.3f}, {:.3f}".format(*cores) if cores else "-",
+        "{}→{}".format(*verdict.threads) if verdict.threads else "-",
+        "{:.1f}→{:.1f}".format(*verdict.switches) if verdict.switches else "-",
+        "{:.2f}→{:.2f}".format(*cores) if cores else "-",
         ratio,
         verdict.outcome,
     ]

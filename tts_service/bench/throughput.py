@@ -59,13 +59,13 @@ class ThroughputResult(msgspec.Struct, frozen=True):
 
     def tables(self) -> list[Table]:
         """See Result."""
-        raw = [_raw_row(self.raw_rounds)] if self.raw_rounds else []
         parts = list(self.lines[0].cpu_ms)
         costs = [[str(line.concurrency), *(f"{line.cpu_ms[part]:.3f}" for part in parts)] for line in self.lines]
-        return [
-            Table(self.load, _COLUMNS, [*map(_row, self.lines), *raw]),
-            Table("CPU milliseconds for a second of audio", ["concurrency", *parts], costs),
+        found = [
+            Table(self.load, _COLUMNS, list(map(_row, self.lines))),
+            Table("CPU milliseconds for a second of audio", ["requests at once", *parts], costs),
         ]
+        return found + ([_raw_table(self.lines, self.raw_rounds)] if self.raw_rounds else [])
 
     def draw(self, figure: Any) -> None:
         """See Result."""
@@ -199,16 +199,14 @@ def _work(before: Reading, after: Reading) -> list[Work]:
 
 
 _COLUMNS = (
-    "concurrency",
+    "requests at once",
     "ok",
     "failed",
-    "audio-s/s",
-    "audio-s/CPU-s",
+    "audio-s per s",
+    "audio-s per CPU-s",
     "engine cores",
-    "latency p50, p95 ms",
-    "first audio p50, p95 ms",
-    "audio-s/s to raw loop",
-    "audio-s/CPU-s to raw loop",
+    "latency ms p50/p95",
+    "first audio ms p50/p95",
 )
 
 
@@ -222,17 +220,22 @@ def _row(line: Line) -> list[str]:
         f"{line.cores:.2f}",
         _milliseconds(line.total_s),
         _milliseconds(line.first_audio_s),
-        "-" if line.raw_ratio is None else f"{line.raw_ratio:.3f}",
-        "-" if line.raw_cpu_ratio is None else f"{line.raw_cpu_ratio:.3f}",
     ]
 
 
-def _raw_row(raw_rounds: list[RawRound]) -> list[str]:
+def _raw_table(lines: list[Line], raw_rounds: list[RawRound]) -> Table:
     per_wall = median(one.audio_per_wall_s for one in raw_rounds)
     per_cpu = median(one.audio_per_cpu_s for one in raw_rounds)
-    cores = per_wall / per_cpu if per_cpu else 0.0
-    return ["raw loop", "-", "-", f"{per_wall:.1f}", f"{per_cpu:.1f}", f"{cores:.2f}", "-", "-", "1", "1"]
+    n = len(raw_rounds[0].reports)
+    title = f"Against the engine alone in {n} process{'es' * (n > 1)}: {per_wall:.1f} audio-s per s, "
+    title += f"{per_cpu:.1f} per CPU-s"
+    rows = [[str(line.concurrency), _share(line.raw_ratio), _share(line.raw_cpu_ratio)] for line in lines]
+    return Table(title, ("requests at once", "server / engine, per s", "server / engine, per CPU-s"), rows)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _milliseconds(ends: tuple[float, float]) -> str:
-    return ", ".join(f"{1000 * value:.0f}" for value in ends)
+    return "/".join(f"{1000 * value:.0f}" for value in ends)
