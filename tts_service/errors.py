@@ -43,6 +43,8 @@ class Code(enum.StrEnum):
     NOT_READY = "not_ready"
     DRAINING = "draining"
     WORKER_DIED = "worker_died"
+    POISONOUS_TEXT = "poisonous_text"
+    DEADLINE_UNREACHABLE = "deadline_unreachable"
     DISPATCHER_LOST = "dispatcher_lost"
     GENERATION_CHANGED = "generation_changed"
     VERSION_MISMATCH = "version_mismatch"
@@ -78,6 +80,8 @@ _STATUS: dict[Code, int] = {
     Code.NOT_READY: 503,
     Code.DRAINING: 503,
     Code.WORKER_DIED: 503,
+    Code.POISONOUS_TEXT: 500,
+    Code.DEADLINE_UNREACHABLE: 503,
     Code.DISPATCHER_LOST: 503,
     Code.GENERATION_CHANGED: 503,
     Code.VERSION_MISMATCH: 503,

@@ -52,8 +52,16 @@ class Job(msgspec.Struct, frozen=True):
     """First sample wanted; earlier ones were delivered by an earlier attempt."""
     max_samples: int
     """A segment that grows longer fails with `audio_too_long`."""
+    arrived_s: float
+    """Monotonic time at which the request came."""
     deadline_s: float
-    """Monotonic time by which the first wanted sample should exist."""
+    """Monotonic time by which the first wanted sample should exist; the queue is ordered by it."""
+    client: str
+    """Whose share of the pool it counts against."""
+    alone: bool
+    """True for a job that was running when a worker died: nothing runs beside it, so that its fault shows."""
+    give_up_s: float
+    """Monotonic time after which nobody wants it; 0 for none. A request that cannot be served by then is refused."""
     credit_bytes: int
     """Bytes of float32 audio that the gateway has room for."""
 
@@ -103,6 +111,10 @@ class PoolInfo(msgspec.Struct, frozen=True):
     n_ready: int
     n_slots: int
     """Slots of all workers together."""
+    work_s_per_char: float
+    """Expected engine time of a character of text."""
+    audio_s_per_char: float
+    """Expected length of a character of text at speed 1."""
 
 
 class Phase(enum.StrEnum):
@@ -215,6 +227,13 @@ class Cancel(msgspec.Struct, frozen=True, tag=True):
     key: JobKey
 
 
+class Rekey(msgspec.Struct, frozen=True, tag=True):
+    """The job has another deadline: its stream's listener runs dry at another time. On to the worker that has it."""
+
+    key: JobKey
+    deadline_s: float
+
+
 class StatusQuery(msgspec.Struct, frozen=True, tag=True):
     """Asks for a `Status`."""
 
@@ -247,10 +266,25 @@ class RequestReport(msgspec.Struct, frozen=True, tag=True):
     encoder_s: float = 0.0
     retries: int = 0
     """Submissions after the first of each segment."""
+    continuations: int = 0
+    """Of those, the ones that went on in the middle of a segment."""
+    underruns: int = 0
+    """Times that the listener of a stream ran dry."""
+    dry_s: float = 0.0
+    """For how long in all."""
 
 
 class Alive(msgspec.Struct, frozen=True, tag=True):
     """Heartbeat of a gateway."""
+
+    n_requests: int = 0
+    """Speech requests it has in progress."""
+
+
+class Drain(msgspec.Struct, frozen=True, tag=True):
+    """Takes the service out of use, or back into it: new requests are refused, those in progress go on."""
+
+    closed: bool
 
 
 class Bye(msgspec.Struct, frozen=True, tag=True):
@@ -286,6 +320,9 @@ class Catalogue(msgspec.Struct, frozen=True, tag=True):
     warm: bool
     """True once every worker has been ready at least once."""
     draining: bool
+    """The dispatcher is about to end: jobs wait for the next one."""
+    closed: bool
+    """New requests are refused; those in progress go on."""
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):
@@ -302,6 +339,9 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     pid: int
     pools: list[PoolStatus]
     workers: list[WorkerStatus]
+    closed: bool
+    n_requests: int
+    """Speech requests in progress in all gateways, as they said last."""
 
 
 class Metrics(msgspec.Struct, frozen=True, tag=True):
@@ -395,6 +435,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     message: str
     param: str = ""
     retry_after_s: float = 0.0
+    alone: bool = False
+    """With `worker_died`: True when nothing else was running, so that the death counts against this job."""
 
 
 class Cancelled(msgspec.Struct, frozen=True, tag=True):
@@ -416,10 +458,10 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     """Finish what is in the slots, then leave."""
 
 
-FromGateway = Hello | Submit | Cancel | StatusQuery | MetricsQuery | RequestReport | Alive | Bye
+FromGateway = Hello | Submit | Cancel | Rekey | StatusQuery | MetricsQuery | RequestReport | Alive | Drain | Bye
 ToGateway = Welcome | Refused | Introduce | Catalogue | Beat | Status | Metrics | Chunk | Done | Failed | Cancelled
 FromWorker = WorkerHello | PhaseChange | Ready | Credit | Report | Leaving | Chunk | Done | Failed | Cancelled
-ToWorker = Assign | Cancel | Stop
+ToWorker = Assign | Cancel | Rekey | Stop
 Message = FromGateway | ToGateway | FromWorker | ToWorker
 
 M = TypeVar("M")

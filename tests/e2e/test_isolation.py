@@ -42,7 +42,10 @@ def orders(n: int, seed: int) -> list[Order]:
     return [
         Order(
             draw.randrange(300, 1900, 100),
-            tuple(" ".join(draw.choices(WORDS, k=draw.randint(1, 5))).capitalize() + "." for _ in range(draw.randint(1, 6))),
+            tuple(
+                " ".join(draw.choices(WORDS, k=draw.randint(1, 5))).capitalize() + "."
+                for _ in range(draw.randint(1, 6))
+            ),
             draw.random() < 0.5,
             draw.randrange(1000),
         )

@@ -18,6 +18,7 @@ _COMMANDS = {
     "say": "speak a text into a file",
     "plan": "show the machine and which worker gets which CPUs",
     "check": "check the settings and print those in effect",
+    "drain": "take a running service out of use without cutting anybody off",
     "bench": "measure a server",
 }
 

@@ -18,6 +18,7 @@ import numpy as np
 from tts_service.cli.halves import Half, child_environment
 from tts_service.errors import CannotStart, Code, RequestFailed, Unavailable
 from tts_service.gateway.body import read_body
+from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.delivery import pcm_of
 from tts_service.gateway.pcm import Int16, PcmStream
@@ -71,7 +72,12 @@ def from_own_workers(loaded: Loaded, config: Path | None, fields: dict[str, Any]
             if not texts:
                 raise RequestFailed(Code.NOTHING_TO_SPEAK, "the text has nothing to speak in it")
             speech = Speech(
-                utterance, _counted(texts, progress), client.open("say"), settings, lambda: _check_half(half)
+                utterance,
+                _counted(texts, progress),
+                client.open("say"),
+                settings,
+                AudioBudget(settings.audio_budget_mib << 20),
+                lambda: _check_half(half),
             )
             stream = PcmStream(utterance.pool.engine.sample_rate_hz, utterance.sample_rate_hz)
             yield Pcm(utterance.sample_rate_hz, pcm_of(speech, stream))

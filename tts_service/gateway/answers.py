@@ -26,6 +26,8 @@ def error_answer(message: str, code: str, status: int, param: str = "", retry_af
     kind = "invalid_request_error" if status < 500 else "server_error"
     answer = json_answer({"error": {"message": message, "type": kind, "param": param or None, "code": code}}, status)
     if status == 503:
+        # OpenAI's clients go by this header, where there is one.
+        answer.headers["x-should-retry"] = "true"
         answer.headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))
     return answer
 

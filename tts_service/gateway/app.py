@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 
 from tts_service import __version__
 from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.admission import Admission
 from tts_service.gateway.answers import REQUEST_ID, error_answer, failure_answer, json_answer, request_id
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.speaking import Speaker
@@ -31,11 +32,11 @@ _HTTP_CODES = {
 }
 
 
-def make_app(settings: GatewaySettings, client: DispatcherClient) -> Flask:
+def make_app(settings: GatewaySettings, client: DispatcherClient, admission: Admission) -> Flask:
     """Return the application; `client` is started by the caller."""
     app = Flask("tts_service", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    speaker = Speaker(settings, client)
+    speaker = Speaker(settings, client, admission)
     _add_speech(app, speaker, client)
     _add_catalogue(app, client)
     _add_operations(app, client)
@@ -124,7 +125,13 @@ def _add_operations(app: Flask, client: DispatcherClient) -> None:
     @app.get("/workers")
     def workers() -> Response:
         status = client.status()
-        return json_answer({"workers": status.workers, "pools": status.pools, "dispatcher": {"pid": status.pid}})
+        return json_answer(
+            {
+                "workers": status.workers,
+                "pools": status.pools,
+                "dispatcher": {"pid": status.pid, "closed": status.closed, "requests": status.n_requests},
+            }
+        )
 
     @app.get("/metrics")
     def metrics() -> Response:
@@ -141,8 +148,8 @@ def why_not_ready(client: DispatcherClient) -> str:
         return client.refused
     if catalogue is None or not client.connected:
         return "the workers' half does not answer"
-    if catalogue.draining:
-        return "the service is shutting down"
+    if catalogue.draining or catalogue.closed:
+        return "the service takes no new requests"
     if not catalogue.warm:
         return "not all workers have been warm yet"
     idle = [pool.name for pool in catalogue.pools if pool.n_ready == 0]

@@ -39,6 +39,14 @@ class SpeechBody(msgspec.Struct, frozen=True):
         Annotated[int, Meta(ge=8000, le=48000)] | Literal["native"] | None,
         Meta(description="Hz, or \"native\" for the voice's own; absent: the service's default."),
     ] = None
+    priority: Annotated[
+        Annotated[int, Meta(ge=-10, le=10)] | Literal["batch"],
+        Meta(description='Each step moves the deadlines by 5 s; "batch" goes behind everything.'),
+    ] = 0
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0, le=86400)] | None,
+        Meta(description="Seconds until a stream's first audio, or a whole answer, must be there; absent: no limit."),
+    ] = None
     stream: Annotated[
         bool | None, Meta(description="Send audio while it is made; absent: true for all formats but wav.")
     ] = None

@@ -38,6 +38,9 @@ class Broker(Protocol):
     def post(self, channel: Channel, job: Job) -> None:
         """Submit a job; its events come to `channel.put`."""
 
+    def rekey(self, key: JobKey, deadline_s: float) -> None:
+        """Give a job another deadline."""
+
     def withdraw(self, channel: Channel, keys: list[JobKey]) -> None:
         """Cancel jobs."""
 
@@ -59,6 +62,10 @@ class Channel:
         """Ask for a segment."""
         self.outstanding.add(job.key)
         self._broker.post(self, job)
+
+    def rekey(self, key: JobKey, deadline_s: float) -> None:
+        """Give an outstanding job another deadline."""
+        self._broker.rekey(key, deadline_s)
 
     def receive(self, timeout_s: float) -> Event | None:
         """Return the next event of a job that is outstanding, or None after `timeout_s` seconds."""

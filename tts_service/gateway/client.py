@@ -30,6 +30,7 @@ from tts_service.protocol import (
     Catalogue,
     Chunk,
     Done,
+    Drain,
     Failed,
     FromGateway,
     Hello,
@@ -40,6 +41,7 @@ from tts_service.protocol import (
     MetricsQuery,
     PoolInfo,
     Refused,
+    Rekey,
     RequestReport,
     Status,
     StatusQuery,
@@ -66,7 +68,13 @@ class DispatcherClient:
     `on_refused` is called, once for each refusal, on the client's thread when the other half is of another version.
     """
 
-    def __init__(self, endpoint: str, reconnect_timeout_s: float, on_refused: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        reconnect_timeout_s: float,
+        on_refused: Callable[[str], None],
+        n_requests: Callable[[], int] = lambda: 0,
+    ) -> None:
         self.catalogue: Catalogue | None = None
         """The latest; None until the dispatcher has been heard once."""
         self.pools: dict[str, PoolInfo] = {}
@@ -78,6 +86,7 @@ class DispatcherClient:
         self._endpoint = endpoint
         self._reconnect_timeout_s = reconnect_timeout_s
         self._on_refused = on_refused
+        self._n_requests = n_requests
         self._channels: dict[str, Channel] = {}
         self._questions: dict[int, queue.SimpleQueue[Status | Metrics]] = {}
         self._reports: deque[RequestReport] = deque(maxlen=MAX_REPORTS)
@@ -114,6 +123,10 @@ class DispatcherClient:
         """See Broker."""
         self._command(Submit(job))
 
+    def rekey(self, key: JobKey, deadline_s: float) -> None:
+        """See Broker."""
+        self._command(Rekey(key, deadline_s))
+
     def withdraw(self, channel: Channel, keys: list[JobKey]) -> None:
         """See Broker."""
         for key in keys:
@@ -134,6 +147,10 @@ class DispatcherClient:
         answer = self._ask(MetricsQuery(secrets.randbits(48)))
         assert isinstance(answer, Metrics)
         return answer.text
+
+    def drain(self, *, closed: bool) -> None:
+        """Take the whole service out of use, or back into it."""
+        self._command(Drain(closed))
 
     def report(self, report: RequestReport) -> None:
         """Have an answered request counted. Reports wait while the dispatcher is away, a bounded number of them."""
@@ -175,7 +192,7 @@ class DispatcherClient:
             now = time.monotonic()
             if now >= next_beat_s:
                 next_beat_s = now + HEARTBEAT_S
-                self._send(Alive() if self.connected else Hello(PROTOCOL_VERSION, __version__))
+                self._send(Alive(self._n_requests()) if self.connected else Hello(PROTOCOL_VERSION, __version__))
                 self._look(now)
             poller.poll(int((next_beat_s - now) * 1000) + 1)
             self._send_commands()
@@ -258,6 +275,9 @@ class DispatcherClient:
         self.catalogue = catalogue
         self.pools = self.pools | {pool.name: pool for pool in catalogue.pools}
         self._send_held()
+        if catalogue.closed:
+            # Whoever waits for the service to be empty needs today's number.
+            self._send(Alive(self._n_requests()))
 
     @property
     def _takes_jobs(self) -> bool:

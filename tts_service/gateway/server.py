@@ -14,6 +14,7 @@ from typing import Any
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
+from tts_service.gateway.admission import Admission
 from tts_service.gateway.app import make_app
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.listener import BACKLOG, listen, url_of
@@ -70,10 +71,15 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
     def load(self) -> Flask:
         """Called by gunicorn in each process, after the fork: build the application."""
         settings = self.settings.gateway
-        client = DispatcherClient(self.runtime_dir.gateway_endpoint, settings.reconnect_timeout_s, self._refused)
-        client.start()
-        self._client = client
-        return make_app(settings, client)
+        admission = Admission(settings.max_requests)
+        self._client = DispatcherClient(
+            self.runtime_dir.gateway_endpoint,
+            settings.reconnect_timeout_s,
+            self._refused,
+            n_requests=lambda: admission.n_inside,
+        )
+        self._client.start()
+        return make_app(settings, self._client, admission)
 
     def _after_fork(self, arbiter: Any, worker: Any) -> None:
         die_with_parent(arbiter.pid)

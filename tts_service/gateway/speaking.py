@@ -11,6 +11,7 @@ from flask import Request, Response
 from tts_service.errors import ClientGone, Code, RequestFailed
 from tts_service.gateway.admission import Admission
 from tts_service.gateway.body import read_body
+from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
 from tts_service.gateway.delivery import StreamedBody, pcm_of, whole
@@ -31,10 +32,11 @@ CLIENT_GONE_STATUS = 499
 class Speaker:
     """Answers speech requests; shared by all request threads of the process."""
 
-    def __init__(self, settings: GatewaySettings, client: DispatcherClient) -> None:
+    def __init__(self, settings: GatewaySettings, client: DispatcherClient, admission: Admission) -> None:
         self.settings = settings
         self.client = client
-        self.admission = Admission(settings.max_requests)
+        self.admission = admission
+        self.budget = AudioBudget(settings.audio_budget_mib << 20)
 
     def answer(self, request: Request, request_id: str, tally: Tally) -> Response:
         """Return the answer with its audio. RequestFailed where there is none."""
@@ -46,7 +48,7 @@ class Speaker:
         self.admission.enter()
         # Clients choose their request ids, and may choose the same one twice.
         channel = self.client.open(f"{request_id}.{secrets.token_hex(4)}")
-        speech = Speech(utterance, texts, channel, self.settings, connection.check_open)
+        speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open)
         turn = _Turn(speech, utterance, encoder, request_id, self.admission, tally)
         try:
             if utterance.streamed and connection.can_show_failure:
@@ -71,7 +73,9 @@ class Speaker:
             raise RequestFailed(Code.VERSION_MISMATCH, self.client.refused, retry_after_s=5.0)
         if not self.client.pools:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
-        utterance = resolve(body, list(self.client.pools.values()), self.settings.sample_rate_hz)
+        utterance = resolve(
+            body, list(self.client.pools.values()), self.settings.sample_rate_hz, request.remote_addr or ""
+        )
         check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
         return utterance
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.channel import Audio, Channel, Event
+from tts_service.gateway.pacing import WORTH_TELLING_S, Pace, priority_delay_s
 from tts_service.gateway.pcm import Float32, silence
 from tts_service.gateway.utterance import Utterance, segment_seed
 from tts_service.protocol import FLOAT32_BYTES, Done, Failed, Job, JobKey
@@ -32,11 +34,13 @@ class Segment:
     """A segment between its submission and its last sample's delivery."""
 
     job: Job
+    room_bytes: int
+    """Reserved in the process's audio budget."""
     chunks: deque[Float32] = field(default_factory=deque)
     n_received: int = 0
     """Samples that have come, delivered or not."""
     n_deaths: int = 0
-    """Workers that died with it."""
+    """Workers that died while they had it alone."""
     done: bool = False
 
 
@@ -47,6 +51,8 @@ class Account:
     started_s: float
     segments: int = 0
     attempts: int = 0
+    continuations: int = 0
+    """Attempts that went on in the middle of a segment."""
     workers: set[int] = field(default_factory=set)
     queue_s: float = 0.0
     """Of the first segment."""
@@ -54,6 +60,10 @@ class Account:
     """From the start to the first samples."""
     audio_s: float = 0.0
     compute_s: float = 0.0
+    underruns: int = 0
+    """Times that the listener of a stream ran dry."""
+    dry_s: float = 0.0
+    """For how long in all."""
 
 
 class Speech:
@@ -65,17 +75,32 @@ class Speech:
         pieces: Iterator[str],
         channel: Channel,
         settings: GatewaySettings,
+        budget: AudioBudget,
         check_client: Callable[[], None],
     ) -> None:
-        self.account = Account(time.monotonic())
+        now = time.monotonic()
+        self.account = Account(now)
         self._utterance = utterance
         self._pieces = enumerate(pieces)
+        self._next = next(self._pieces, None)
         self._channel = channel
         self._settings = settings
+        self._budget = budget
         self._check_client = check_client
         self._open: deque[Segment] = deque()
         self._occurrences: Counter[str] = Counter()
-        self._heard_s = time.monotonic()
+        self._heard_s = now
+        self._waited = False
+        self._give_up_s = now + utterance.timeout_s if utterance.timeout_s else 0.0
+        self._pace = Pace(
+            arrived_s=now,
+            streamed=utterance.streamed,
+            target_s=settings.first_audio_target_s,
+            delay_s=priority_delay_s(utterance.priority),
+            work_s=len(utterance.text) * utterance.pool.work_s_per_char,
+            slack=settings.buffered_slack,
+            audio_s_per_char=utterance.pool.audio_s_per_char / utterance.speed,
+        )
 
     def audio(self) -> Iterator[Float32]:
         """Yield the samples, float32 mono at the engine's rate. RequestFailed or ClientGone ends it early."""
@@ -87,7 +112,7 @@ class Speech:
                 yield self._counted(head.chunks.popleft())
                 self._heard_s = time.monotonic()
             if head.done:
-                self._open.popleft()
+                self._budget.give(self._open.popleft().room_bytes)
                 self._fill()
                 if len(pause) and self._open:
                     yield self._counted(pause)
@@ -97,30 +122,44 @@ class Speech:
     def close(self) -> None:
         """Cancel whatever is still being made."""
         self._channel.close()
+        while self._open:
+            self._budget.give(self._open.popleft().room_bytes)
 
     @property
     def _rate_hz(self) -> int:
         return self._utterance.pool.engine.sample_rate_hz
 
     def _counted(self, samples: Float32) -> Float32:
+        now = time.monotonic()
         if self.account.first_audio_s is None:
-            self.account.first_audio_s = time.monotonic() - self.account.started_s
+            self.account.first_audio_s = now - self.account.started_s
+        if self._utterance.streamed:
+            dry_s = self._pace.delivered(now, self.account.audio_s, waited=self._waited)
+            self.account.underruns += dry_s > 0
+            self.account.dry_s += dry_s
+        self._waited = False
         self.account.audio_s += len(samples) / self._rate_hz
         return samples
 
     def _fill(self) -> None:
-        """Submit segments until as many are open as may be ahead of the reader."""
-        while len(self._open) < self._settings.segments_ahead and (piece := next(self._pieces, None)) is not None:
-            segment = Segment(self._job(*piece))
+        """Submit segments until as many are open as may be ahead of the reader, and as the budget has room for."""
+        while self._next is not None and len(self._open) < self._settings.segments_ahead:
+            index, text = self._next
+            expected_s = len(text) * self._pace.audio_s_per_char
+            room_bytes = round(expected_s * self._rate_hz) * FLOAT32_BYTES
+            if not self._budget.take(room_bytes, must=not self._open):
+                return
+            self._pace.add(len(text))
+            segment = Segment(self._job(index, text, room_bytes), room_bytes)
             self._open.append(segment)
             self.account.segments += 1
             self._submit(segment)
+            self._next = next(self._pieces, None)
 
-    def _job(self, index: int, text: str) -> Job:
+    def _job(self, index: int, text: str, room_bytes: int) -> Job:
         utterance = self._utterance
         occurrence = self._occurrences[text]
         self._occurrences[text] += 1
-        max_samples = round(self._settings.max_segment_s * self._rate_hz)
         return Job(
             key=JobKey(self._channel.name, index, 1),
             pool=utterance.pool.name,
@@ -132,9 +171,13 @@ class Speech:
             seed=segment_seed(utterance.seed, text, occurrence),
             streamed=utterance.streamed,
             from_sample=0,
-            max_samples=max_samples,
-            deadline_s=time.monotonic() + self._settings.first_audio_target_s,
-            credit_bytes=max_samples * FLOAT32_BYTES,
+            max_samples=round(self._settings.max_segment_s * self._rate_hz),
+            arrived_s=self._pace.arrived_s,
+            deadline_s=self._pace.deadline_s(index),
+            client=utterance.client,
+            alone=False,
+            give_up_s=self._give_up_s,
+            credit_bytes=room_bytes,
         )
 
     def _submit(self, segment: Segment) -> None:
@@ -144,13 +187,22 @@ class Speech:
     def _wait(self) -> None:
         """Wait for one event; fail when the client is gone or nothing comes for too long."""
         self._check_client()
+        self._check_time()
         event = self._channel.receive(LOOK_S)
+        self._waited = True
         if event is not None:
             self._heard_s = time.monotonic()
             self._take(event)
-        elif time.monotonic() - self._heard_s > self._settings.progress_timeout_s:
-            limit_s = self._settings.progress_timeout_s
+
+    def _check_time(self) -> None:
+        now = time.monotonic()
+        limit_s = self._settings.progress_timeout_s
+        if now - self._heard_s > limit_s:
             raise RequestFailed(Code.TIMED_OUT, f"no worker has said anything about this request for {limit_s:g} s")
+        wanted = not self._utterance.streamed or self.account.first_audio_s is None
+        if self._give_up_s and wanted and now > self._give_up_s:
+            message = f"timeout = {self._utterance.timeout_s:g}: the audio was not ready by then"
+            raise RequestFailed(Code.TIMED_OUT, message, param="timeout")
 
     def _take(self, event: Event) -> None:
         segment = next(segment for segment in self._open if segment.job.key == event.key)
@@ -174,19 +226,35 @@ class Speech:
     def _finish(self, segment: Segment, done: Done) -> None:
         if done.n_samples != segment.n_received:
             raise RequestFailed(Code.INTERNAL, f"{segment.n_received} of {done.n_samples} samples came")
-        if segment.job.key.segment == 0:
+        index = segment.job.key.segment
+        if index == 0:
             self.account.queue_s = done.queue_s
         self.account.workers.add(done.worker)
         self.account.compute_s += done.compute_s
         segment.done = True
+        self._pace.ended(index, done.n_samples / self._rate_hz)
+        self._tell_deadlines()
+
+    def _tell_deadlines(self) -> None:
+        """Tell the queue where the real length of a segment has moved the deadlines of those after it."""
+        for segment in self._open:
+            deadline_s = self._pace.deadline_s(segment.job.key.segment)
+            if not segment.done and abs(deadline_s - segment.job.deadline_s) > WORTH_TELLING_S:
+                segment.job = msgspec.structs.replace(segment.job, deadline_s=deadline_s)
+                self._channel.rekey(segment.job.key, deadline_s)
 
     def _retry(self, segment: Segment, failure: Failed) -> None:
         """Submit the segment again from where it stands, where that can help; else fail."""
         code = Code(failure.code)
         key = segment.job.key
-        segment.n_deaths += code is Code.WORKER_DIED
-        if not code.resubmittable or segment.n_deaths >= self._settings.max_attempts:
+        segment.n_deaths += code is Code.WORKER_DIED and failure.alone
+        if not code.resubmittable:
             raise RequestFailed(code, failure.message, param=failure.param, retry_after_s=failure.retry_after_s)
+        if segment.n_deaths >= self._settings.max_attempts:
+            message = (
+                f"this text ended {segment.n_deaths} workers that had nothing else to do; the last: {failure.message}"
+            )
+            raise RequestFailed(Code.POISONOUS_TEXT, message, param="input")
         logger.info(
             "request %s: segment %d again from sample %d: %s",
             key.request_id,
@@ -194,10 +262,12 @@ class Speech:
             segment.n_received,
             failure.message,
         )
-        segment.job = _next_attempt(segment.job, segment.n_received)
+        self.account.continuations += segment.n_received > 0
+        segment.job = msgspec.structs.replace(
+            segment.job,
+            key=JobKey(key.request_id, key.segment, key.attempt + 1),
+            from_sample=segment.n_received,
+            # Whether it was this text or a neighbour's that ended the worker shows only when it runs alone.
+            alone=segment.job.alone or code is Code.WORKER_DIED,
+        )
         self._submit(segment)
-
-
-def _next_attempt(job: Job, from_sample: int) -> Job:
-    key = JobKey(job.key.request_id, job.key.segment, job.key.attempt + 1)
-    return msgspec.structs.replace(job, key=key, from_sample=from_sample)

@@ -47,4 +47,7 @@ class Tally:
             first_audio_s=self._account.first_audio_s,
             encoder_s=self._encoder.spent_s,
             retries=self._account.attempts - self._account.segments,
+            continuations=self._account.continuations,
+            underruns=self._account.underruns,
+            dry_s=self._account.dry_s,
         )

@@ -31,9 +31,14 @@ class Utterance:
     sample_rate_hz: int
     """Of the answer."""
     streamed: bool
+    priority: int | str = 0
+    timeout_s: float = 0.0
+    """0: none."""
+    client: str = ""
+    """Whose share of the pool it counts against."""
 
 
-def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int) -> Utterance:
+def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, client: str = "") -> Utterance:
     """Return what `body` asks for; RequestFailed where the service has no such thing."""
     pool = _pool(body, pools)
     voice = body.voice_id or pool.default_voice
@@ -55,6 +60,9 @@ def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int) -> Ut
         response_format=body.response_format,
         sample_rate_hz=rate_hz,
         streamed=body.stream if body.stream is not None else body.response_format != "wav",
+        priority=body.priority,
+        timeout_s=body.timeout or 0.0,
+        client=client,
     )
 
 

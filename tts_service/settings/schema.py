@@ -82,11 +82,21 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chunk_s: Annotated[float, _meta("Audio in each later chunk of a stream.", "s", ge=0.02, le=5)] = 0.5
     mp3_kbps: Annotated[Literal[32, 40, 48, 56, 64, 80, 96, 112, 128, 160], _meta("Bit rate of mp3.", "kbit/s")] = 64
     max_attempts: Annotated[
-        int, _meta("Times a segment is submitted when its worker dies, before the request fails.", ge=1, le=20)
+        int, _meta("Workers that a segment may end while it runs alone, before its request fails.", ge=1, le=20)
     ] = 3
     first_audio_target_s: Annotated[float, _meta("Time to first audio that the queue aims at.", "s", gt=0, le=600)] = (
         1.0
     )
+    buffered_slack: Annotated[
+        float,
+        _meta(
+            "Answers in one piece may take this many times their expected work before they are urgent.", ge=1, le=100
+        ),
+    ] = 3.0
+    audio_budget_mib: Annotated[
+        int,
+        _meta("Audio in flight in each gateway process; what is beyond is asked for later.", "MiB", ge=1, le=1 << 20),
+    ] = 256
     progress_timeout_s: Annotated[
         float, _meta("A request that hears nothing from its workers for so long fails.", "s", gt=0, le=3600)
     ] = 60.0
@@ -165,7 +175,19 @@ class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weight: Annotated[float, _meta("Share of the cores, among the pools that leave `workers` at 0.", gt=0, le=1000)] = (
         1.0
     )
-    slots: Annotated[int, _meta("Segments in progress in each process.", ge=1, le=256)] = 2
+    slots: Annotated[
+        int, _meta("Segments in progress in each process; one of them is kept for urgent ones.", ge=1, le=256)
+    ] = 3
+    order: Annotated[
+        Literal["deadline", "segments", "requests"],
+        _meta("Order of the queue: by deadline, or first come first served by segments or requests (to compare with)."),
+    ] = "deadline"
+    urgent_s: Annotated[
+        float, _meta("Segments due within this time may use the slot that each worker keeps.", "s", ge=0, le=600)
+    ] = 2.0
+    max_wait_s: Annotated[
+        float, _meta("Requests whose expected wait is longer are refused with 503.", "s", gt=0, le=86400)
+    ] = 30.0
     queue_limit: Annotated[
         int, _meta("Segments waiting before new requests are refused with 503.", ge=1, le=1_000_000)
     ] = 256

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 
 from tts_service.errors import Code, EngineBroken, RequestFailed
@@ -68,6 +69,12 @@ class SynthesisCore:
         slot = self.slots.find(key)
         if slot is not None:
             self._end(slot, Cancelled(key))
+
+    def rekey(self, key: JobKey, deadline_s: float) -> None:
+        """Give a job in a slot another deadline, which decides when its turn is."""
+        slot = self.slots.find(key)
+        if slot is not None and slot.job is not None:
+            slot.job = msgspec.structs.replace(slot.job, deadline_s=deadline_s)
 
     def advance(self) -> None:
         """Prepare one segment, else make one engine step, else do nothing. EngineBroken ends the process."""

@@ -26,6 +26,7 @@ from tts_service.protocol import (
     Chunk,
     Credit,
     Done,
+    Drain,
     Failed,
     FromGateway,
     FromWorker,
@@ -35,6 +36,7 @@ from tts_service.protocol import (
     JobKey,
     Ready,
     Refused,
+    Rekey,
     Report,
     Stop,
     Submit,
@@ -58,6 +60,8 @@ class GatewayLink:
     identity: bytes
     heard_s: float
     """Monotonic time of its last message."""
+    n_requests: int = 0
+    """Speech requests it has in progress."""
 
 
 class Dispatcher:
@@ -74,6 +78,7 @@ class Dispatcher:
         self.pools = pools
         self.incarnation = incarnation
         self.draining = False
+        self.closed = False
         self.gateways: dict[bytes, GatewayLink] = {}
         self.workers = {worker.index: worker for pool in pools.values() for worker in pool.workers}
         self._to_gateway = to_gateway
@@ -97,9 +102,16 @@ class Dispatcher:
             self._submit(identity, message.job, now)
         elif isinstance(message, Cancel):
             self._cancel(identity, message.key)
+        elif isinstance(message, Rekey):
+            self._rekey(identity, message)
         elif isinstance(message, Bye):
             self.gateway_gone(identity, "it left")
+        elif isinstance(message, Drain):
+            logger.info("the service is %s", "closed to new requests" if message.closed else "open again")
+            self.closed = message.closed
+            self.announce()
         elif isinstance(message, Alive):
+            gateway.n_requests = message.n_requests
             self._to_gateway(identity, Beat(self.incarnation), None)
 
     def _greet(self, identity: bytes, hello: Hello, now: float) -> None:
@@ -119,13 +131,38 @@ class Dispatcher:
             self._refuse(identity, job.key, Code.MODEL_NOT_FOUND, f"there is no pool {job.pool!r}", "model")
         elif self.draining:
             self._refuse(identity, job.key, Code.DRAINING, "the service is shutting down")
-        elif pool.queue.is_full and job.key.segment == 0 and job.key.attempt == 1:
-            # Later segments belong to requests that were admitted; the gateways' caps bound their number.
-            message = f"{len(pool.queue)} segments are waiting, the limit is {pool.queue.limit}"
-            self._refuse(identity, job.key, Code.QUEUE_FULL, message, retry_after_s=pool.retry_after_s)
+        elif (refusal := self._not_admitted(pool, job, now)) is not None:
+            self._to_gateway(identity, refusal, None)
         else:
-            pool.queue.add(Waiting(job, identity, now))
+            pool.add(Waiting(job, identity, now))
             self._assign(pool, now)
+
+    def _not_admitted(self, pool: Pool, job: Job, now: float) -> Failed | None:
+        """Return why a new request cannot be taken; later segments belong to requests that were."""
+        if job.key.segment > 0 or job.key.attempt > 1:
+            return None
+        wait_s = pool.wait_s(job.deadline_s)
+        if self.closed:
+            return Failed(job.key, Code.NOT_READY, "the service takes no new requests", retry_after_s=5.0)
+        if pool.queue.is_full:
+            message = f"{len(pool.queue)} segments are waiting, the limit is {pool.queue.limit}"
+        elif wait_s > pool.max_wait_s:
+            message = f"the wait is about {wait_s:.1f} s, the limit is {pool.max_wait_s:g} s"
+        elif job.give_up_s and now + wait_s > job.give_up_s:
+            message = (
+                f"the wait is about {wait_s:.1f} s, the request wants to be served within {job.give_up_s - now:.1f} s"
+            )
+            return Failed(job.key, Code.DEADLINE_UNREACHABLE, message, "timeout", max(1.0, wait_s))
+        else:
+            return None
+        return Failed(job.key, Code.QUEUE_FULL, message, retry_after_s=max(1.0, wait_s))
+
+    def _rekey(self, identity: bytes, message: Rekey) -> None:
+        for pool in self.pools.values():
+            pool.queue.rekey(message.key, identity, message.deadline_s)
+            worker = pool.find(message.key, identity)
+            if worker is not None:
+                self._to_worker(worker.index, message)
 
     def _refuse(
         self, identity: bytes, key: JobKey, code: Code, message: str, param: str = "", retry_after_s: float = 0.0
@@ -135,7 +172,7 @@ class Dispatcher:
     def _cancel(self, identity: bytes, key: JobKey) -> None:
         """Stop a job of this gateway, wherever it is. One that has just ended has had its last message already."""
         for pool in self.pools.values():
-            if pool.queue.remove(key, identity) is not None:
+            if pool.remove(key, identity) is not None:
                 self._to_gateway(identity, Cancelled(key), None)
                 return
             worker = pool.find(key, identity)
@@ -149,7 +186,7 @@ class Dispatcher:
             return
         logger.info("gateway %s is gone: %s", identity.decode(errors="replace"), reason)
         for pool in self.pools.values():
-            pool.queue.remove_of(identity)
+            pool.remove_of(identity)
             for worker in pool.workers:
                 for key in [key for key, running in worker.jobs.items() if running.gateway == identity]:
                     self._to_worker(worker.index, Cancel(key))
@@ -183,18 +220,21 @@ class Dispatcher:
         running = worker.jobs.pop(message.key, None)
         if running is None:
             return
+        worker.alone = False
         self._stop_if_retired(worker)
         if isinstance(message, Done):
-            pool.finished_segment(message.compute_s)
+            rate_hz = pool.engine.sample_rate_hz if pool.engine else 1
+            pool.estimate.learn(len(running.job.text), message.compute_s, message.n_samples / rate_hz)
             message = msgspec.structs.replace(message, worker=worker.index, queue_s=running.queue_s)
         self._reply(running, message)
 
     def worker_gone(self, index: int, reason: str) -> None:
         """Answer for the jobs of a worker whose process has ended."""
         worker = self.workers[index]
-        for running in self.pools[worker.pool].went_down(worker):
-            error = Failed(running.job.key, Code.WORKER_DIED, f"worker {index} ended while it spoke: {reason}")
-            self._reply(running, error)
+        lost = self.pools[worker.pool].went_down(worker)
+        for running in lost:
+            message = f"worker {index} ended while it spoke: {reason}"
+            self._reply(running, Failed(running.job.key, Code.WORKER_DIED, message, alone=len(lost) == 1))
         self.announce()
 
     def _reply(self, running: Running, message: ToGateway, samples: bytes | None = None) -> None:
@@ -224,9 +264,14 @@ class Dispatcher:
         """Take no more jobs and hand the waiting ones back; those in slots go on."""
         self.draining = True
         for pool in self.pools.values():
-            for waiting in pool.queue.remove_all():
+            for waiting in pool.remove_all():
                 self._refuse(waiting.gateway, waiting.job.key, Code.DRAINING, "the service is shutting down")
         self.announce()
+
+    @property
+    def n_requests(self) -> int:
+        """Speech requests in progress in all gateways, as they said last."""
+        return sum(gateway.n_requests for gateway in self.gateways.values())
 
     @property
     def n_running(self) -> int:
@@ -236,7 +281,8 @@ class Dispatcher:
     def catalogue(self) -> Catalogue:
         """Return what gateways need to know about the pools as they are now."""
         infos = [info for pool in self.pools.values() if (info := pool.info()) is not None]
-        return Catalogue(infos, all(worker.was_ready for worker in self.workers.values()), self.draining)
+        warm = all(worker.was_ready for worker in self.workers.values())
+        return Catalogue(infos, warm, self.draining, self.closed)
 
     def announce(self) -> None:
         """Send the catalogue to every gateway if it has changed."""

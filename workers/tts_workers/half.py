@@ -142,7 +142,15 @@ class WorkersHalf:
         for identity, message in self.board.from_gateways():
             if isinstance(message, StatusQuery):
                 pools, workers = self._scene()
-                status = Status(message.query, self.dispatcher.incarnation, os.getpid(), pools, workers)
+                status = Status(
+                    query=message.query,
+                    incarnation=self.dispatcher.incarnation,
+                    pid=os.getpid(),
+                    pools=pools,
+                    workers=workers,
+                    closed=self.dispatcher.closed,
+                    n_requests=self.dispatcher.n_requests,
+                )
                 self.board.to_gateway(identity, status, None)
             elif isinstance(message, MetricsQuery):
                 self.board.to_gateway(identity, Metrics(message.query, self.metrics.text()), None)
@@ -166,6 +174,8 @@ class WorkersHalf:
             return
         self._last_look_s = now
         self.supervisor.look(now, self.dispatcher)
+        # Estimates change with every segment; gateways need not hear of each.
+        self.dispatcher.announce()
         for identity in self.dispatcher.silent_gateways(now, self.settings.workers.gateway_timeout_s):
             self.dispatcher.gateway_gone(identity, "silent")
 

@@ -1,14 +1,25 @@
-"""The waiting jobs of one pool: bounded, first come, first served. Pure; time is passed in."""
+"""The waiting jobs of one pool: a heap by the time at which each is due. Pure; time is passed in.
+
+One number orders the queue: the job's deadline, moved back by what its client has had beyond its share. Two plainer
+orders exist to be compared with.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
 
 from tts_service.protocol import Job, JobKey
+from tts_workers.fairness import ClientShares
+
+Order = Literal["deadline", "segments", "requests"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Waiting:
     """A job in the queue."""
 
@@ -17,17 +28,29 @@ class Waiting:
     """ZeroMQ identity of the gateway that wants it."""
     since_s: float
     """Monotonic time at which it came."""
+    due_s: float = 0.0
+    """Where it stands: the smaller, the sooner."""
+    penalty_s: float = 0.0
+    """What its client's share adds to the deadline."""
 
 
 class JobQueue:
-    """Jobs in the order in which they came."""
+    """Jobs by due time; of equal ones the earlier text first, then the one that came first."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, order: Order = "deadline") -> None:
         self.limit = limit
+        self.order = order
+        self.shares = ClientShares()
         self._waiting: dict[JobKey, Waiting] = {}
+        # (due, segment, order of arrival, job); entries of jobs that left or moved are skipped when they come up.
+        self._heap: list[tuple[float, int, int, Waiting]] = []
+        self._n_pushed = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Waiting]:
+        return iter(self._waiting.values())
 
     @property
     def is_full(self) -> bool:
@@ -35,18 +58,36 @@ class JobQueue:
         return len(self._waiting) >= self.limit
 
     def oldest_s(self, now: float) -> float:
-        """Return how long the first job has waited, 0 where there is none."""
+        """Return how long the job that came first has waited, 0 where there is none."""
         first = next(iter(self._waiting.values()), None)
         return now - first.since_s if first is not None else 0.0
 
-    def add(self, waiting: Waiting) -> None:
-        """Put a job at the end."""
+    def add(self, waiting: Waiting, spacing_s: float = 0.0) -> None:
+        """Put a job in its place. `spacing_s` is the time between two jobs of a client that keeps to its share."""
+        waiting.penalty_s = self.shares.charge(waiting.job.client, waiting.since_s, spacing_s)
         self._waiting[waiting.job.key] = waiting
+        self._push(waiting)
+
+    def first(self) -> Waiting | None:
+        """Return the job that is due first."""
+        while self._heap:
+            due_s, _, _, waiting = self._heap[0]
+            if self._waiting.get(waiting.job.key) is waiting and waiting.due_s == due_s:
+                return waiting
+            heapq.heappop(self._heap)
+        return None
 
     def take(self) -> Waiting | None:
-        """Remove and return the first job."""
-        key = next(iter(self._waiting), None)
-        return self._waiting.pop(key) if key is not None else None
+        """Remove and return the job that is due first."""
+        waiting = self.first()
+        return self._waiting.pop(waiting.job.key) if waiting is not None else None
+
+    def rekey(self, key: JobKey, gateway: bytes, deadline_s: float) -> None:
+        """Give a waiting job of this gateway another deadline."""
+        waiting = self._waiting.get(key)
+        if waiting is not None and waiting.gateway == gateway:
+            waiting.job = msgspec.structs.replace(waiting.job, deadline_s=deadline_s)
+            self._push(waiting)
 
     def remove(self, key: JobKey, gateway: bytes) -> Waiting | None:
         """Remove and return the job that this gateway knows by this key, if it waits here."""
@@ -64,3 +105,14 @@ class JobQueue:
         """Remove and yield every job."""
         while (waiting := self.take()) is not None:
             yield waiting
+
+    def _push(self, waiting: Waiting) -> None:
+        job = waiting.job
+        due_s = {
+            "deadline": job.deadline_s + waiting.penalty_s,
+            "segments": waiting.since_s,
+            "requests": job.arrived_s,
+        }[self.order]
+        waiting.due_s = due_s
+        self._n_pushed += 1
+        heapq.heappush(self._heap, (due_s, job.key.segment, self._n_pushed, waiting))

@@ -38,6 +38,9 @@ class ServiceMetrics:
         )
         self._queue_wait = self._histogram("queue_wait_seconds", "Time of segments in the queue.", "pool")
         self._encoder = self._counter("encoder_seconds", "Time spent encoding audio in gateways.", "format")
+        self._continuations = self._counter("continuations", "Retries in the middle of a segment.", "pool")
+        self._underruns = self._counter("underruns", "Times that a stream's listener ran dry.", "pool")
+        self._dry = self._counter("underrun_seconds", "Time for which streams' listeners were dry.", "pool")
         self._retries = self._counter("segment_retries", "Segments submitted again after a loss.", "pool")
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
@@ -57,6 +60,9 @@ class ServiceMetrics:
         self._audio.labels(report.pool, report.response_format).inc(report.audio_s)
         self._encoder.labels(report.response_format).inc(report.encoder_s)
         self._retries.labels(report.pool).inc(report.retries)
+        self._continuations.labels(report.pool).inc(report.continuations)
+        self._underruns.labels(report.pool).inc(report.underruns)
+        self._dry.labels(report.pool).inc(report.dry_s)
         if report.first_audio_s is not None:
             mode = "streamed" if report.streamed else "buffered"
             self._first_audio.labels(report.pool, mode).observe(report.first_audio_s)

@@ -73,7 +73,8 @@ def check_engine(name: str, pool: PoolSettings) -> None:
 
 def _pool(name: str, settings: PoolSettings) -> Pool:
     seed = RANDOM_SEED if isinstance(settings.default_seed, str) else settings.default_seed
-    return Pool(name, settings.default_voice, seed, JobQueue(settings.queue_limit))
+    queue = JobQueue(settings.queue_limit, settings.order)
+    return Pool(name, settings.default_voice, seed, queue, settings.urgent_s, settings.max_wait_s)
 
 
 def _spec(index: int, worker: WorkerCpus, settings: Settings, runtime_dir: RuntimeDir) -> WorkerSpec:

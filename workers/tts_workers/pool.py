@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tts_service.protocol import EngineInfo, Job, JobKey, PoolInfo, PoolStatus, Ready, WorkerStats
+from tts_workers.estimate import Estimate
 from tts_workers.jobqueue import JobQueue, Waiting
-
-# Weight of the newest segment in the running mean of segment times.
-_MEAN_WEIGHT = 0.1
 
 
 @dataclass
@@ -40,11 +40,15 @@ class WorkerLink:
     """Counters of the earlier lives together."""
     retiring: bool = False
     """True while the process finishes what it has, to be replaced."""
+    clearing: bool = False
+    """True while it finishes what it has, to take a suspect alone."""
+    alone: bool = False
+    """True while it runs a suspect, and nothing beside it."""
 
     @property
     def n_free(self) -> int:
         """Slots that may be given a job."""
-        return 0 if self.retiring else self.credits
+        return 0 if self.retiring or self.clearing or self.alone else self.credits
 
 
 @dataclass
@@ -56,12 +60,17 @@ class Pool:
     default_seed: int
     """-1: random."""
     queue: JobQueue
+    urgent_s: float = 2.0
+    """Jobs due within this time may take a worker's last free slot."""
+    max_wait_s: float = 30.0
+    """A new request whose expected wait is longer is refused."""
     workers: list[WorkerLink] = field(default_factory=list)
+    suspects: deque[Waiting] = field(default_factory=deque)
+    """Jobs that were running when a worker died; each is tried again alone."""
+    estimate: Estimate = field(default_factory=Estimate)
     engine: EngineInfo | None = None
     """Of the latest worker that came up."""
     generation: str = ""
-    segment_s: float = 0.5
-    """Running mean of the engine time of a segment."""
 
     def came_up(self, worker: WorkerLink, ready: Ready) -> None:
         """Note that a worker is warm; what it loaded is the pool's engine from now on."""
@@ -72,36 +81,95 @@ class Pool:
         """Note the end of a worker's process; return the jobs it had."""
         lost = list(worker.jobs.values())
         worker.past = add_stats(worker.past, worker.stats)
-        worker.ready, worker.credits, worker.stats, worker.retiring = None, 0, WorkerStats(), False
+        worker.ready, worker.credits, worker.stats = None, 0, WorkerStats()
+        worker.retiring = worker.clearing = worker.alone = False
         worker.jobs.clear()
         return lost
 
+    def add(self, waiting: Waiting) -> None:
+        """Take a job into the queue; a suspect waits for a worker of its own."""
+        if waiting.job.alone:
+            self.suspects.append(waiting)
+            return
+        clients = {other.job.client for other in self.queue} | {waiting.job.client}
+        work_s = self.estimate.work_s(len(waiting.job.text))
+        self.queue.add(waiting, spacing_s=work_s * len(clients) / self.n_ready)
+
     def next_assignment(self, now: float) -> tuple[WorkerLink, Waiting] | None:
-        """Take the first waiting job for the worker with the most free slots; None when either is missing."""
-        worker = max(self.workers, key=lambda candidate: candidate.n_free, default=None)
-        if worker is None or worker.n_free == 0:
+        """Take the next job and the worker for it; None when either is missing."""
+        pair = self._suspect_for_idle() or self._first_for_free(now)
+        if pair is None:
             return None
-        waiting = self.queue.take()
-        if waiting is None:
-            return None
+        worker, waiting = pair
         worker.credits -= 1
         worker.jobs[waiting.job.key] = Running(waiting.job, waiting.gateway, now - waiting.since_s)
+        return pair
+
+    def _first_for_free(self, now: float) -> tuple[WorkerLink, Waiting] | None:
+        """Take the job that is due first for the worker with the most free slots.
+
+        One slot of each worker is kept for urgent jobs: a newcomer then never waits for a whole segment that is not.
+        """
+        waiting = self.queue.first()
+        worker = max(self.workers, key=lambda candidate: candidate.n_free, default=None)
+        if waiting is None or worker is None or worker.n_free == 0:
+            return None
+        keeps_one = worker.n_slots > 1 and self.queue.order == "deadline"
+        if keeps_one and worker.n_free == 1 and waiting.due_s > now + self.urgent_s:
+            return None
+        self.queue.take()
         return worker, waiting
+
+    def _suspect_for_idle(self) -> tuple[WorkerLink, Waiting] | None:
+        """Take the first suspect for a worker that has nothing else; clear one for it where all are busy."""
+        if not self.suspects:
+            for worker in self.workers:
+                worker.clearing = False
+            return None
+        usable = [worker for worker in self.workers if worker.ready and not worker.retiring and not worker.alone]
+        idle = next((worker for worker in usable if not worker.jobs and worker.credits), None)
+        if idle is not None:
+            idle.clearing, idle.alone = False, True
+            return idle, self.suspects.popleft()
+        if usable and not any(worker.clearing for worker in usable):
+            min(usable, key=lambda worker: len(worker.jobs)).clearing = True
+        return None
+
+    def remove(self, key: JobKey, gateway: bytes) -> Waiting | None:
+        """Remove and return the job that this gateway knows by this key, if it waits."""
+        for waiting in self.suspects:
+            if waiting.job.key == key and waiting.gateway == gateway:
+                self.suspects.remove(waiting)
+                return waiting
+        return self.queue.remove(key, gateway)
+
+    def remove_of(self, gateway: bytes) -> None:
+        """Remove all waiting jobs of a gateway."""
+        self.queue.remove_of(gateway)
+        self.suspects = deque(waiting for waiting in self.suspects if waiting.gateway != gateway)
+
+    def remove_all(self) -> Iterator[Waiting]:
+        """Remove and yield every waiting job."""
+        while self.suspects:
+            yield self.suspects.popleft()
+        yield from self.queue.remove_all()
 
     def find(self, key: JobKey, gateway: bytes) -> WorkerLink | None:
         """Return the worker that has the job that this gateway knows by this key, if any."""
         found = ((worker, worker.jobs.get(key)) for worker in self.workers)
         return next((worker for worker, running in found if running is not None and running.gateway == gateway), None)
 
-    def finished_segment(self, compute_s: float) -> None:
-        """Feed the running mean that Retry-After is estimated from."""
-        self.segment_s += _MEAN_WEIGHT * (compute_s - self.segment_s)
-
     @property
-    def retry_after_s(self) -> float:
-        """Estimated time until the queue that stands now is worked off, at least 1 s."""
-        n_ready = max(1, sum(worker.ready is not None for worker in self.workers))
-        return max(1.0, len(self.queue) * self.segment_s / n_ready)
+    def n_ready(self) -> int:
+        """Warm workers; 1 where there is none, for estimates."""
+        return max(1, sum(worker.ready is not None for worker in self.workers))
+
+    def wait_s(self, due_s: float) -> float:
+        """Return the estimated wait of a job that would be due at `due_s`: what is due before it, over the workers."""
+        ahead = sum(len(waiting.job.text) for waiting in self.queue if waiting.due_s <= due_s)
+        ahead += sum(len(waiting.job.text) for waiting in self.suspects)
+        running = sum(len(job.job.text) for worker in self.workers for job in worker.jobs.values())
+        return self.estimate.work_s(ahead + running // 2) / self.n_ready
 
     def info(self) -> PoolInfo | None:
         """Return the pool for the gateways' catalogue; None before its engine is known."""
@@ -116,13 +184,16 @@ class Pool:
             n_workers=len(self.workers),
             n_ready=sum(worker.ready is not None for worker in self.workers),
             n_slots=sum(worker.n_slots for worker in self.workers),
+            # Rounded, so that not every segment makes a new catalogue.
+            work_s_per_char=_rounded(self.estimate.work_s_per_char),
+            audio_s_per_char=_rounded(self.estimate.audio_s_per_char),
         )
 
     def status(self, now: float) -> PoolStatus:
         """Return the pool for GET /workers."""
         return PoolStatus(
             name=self.name,
-            queued=len(self.queue),
+            queued=len(self.queue) + len(self.suspects),
             queue_limit=self.queue.limit,
             running=sum(len(worker.jobs) for worker in self.workers),
             oldest_s=round(self.queue.oldest_s(now), 3),
@@ -142,3 +213,8 @@ def add_stats(past: WorkerStats, present: WorkerStats) -> WorkerStats:
         step_seconds=past.step_seconds + present.step_seconds,
         step_counts=[old + new for old, new in zip(past.step_counts, present.step_counts, strict=True)],
     )
+
+
+def _rounded(value: float) -> float:
+    """Return the value to one significant digit."""
+    return float(f"{value:.0e}")

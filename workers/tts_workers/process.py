@@ -28,6 +28,7 @@ from tts_service.protocol import (
     Phase,
     PhaseChange,
     Ready,
+    Rekey,
     Report,
     Stop,
     ToWorker,
@@ -123,6 +124,8 @@ class WorkerProcess:
             core.assign(message.job)
         elif isinstance(message, Cancel):
             core.cancel(message.key)
+        elif isinstance(message, Rekey):
+            core.rekey(message.key, message.deadline_s)
         elif isinstance(message, Stop):
             self._stopping = True
 
@@ -162,7 +165,11 @@ def warm_up_job(engine: Engine, voice: str, n: int) -> Job:
         streamed=False,
         from_sample=0,
         max_samples=600 * engine.info.sample_rate_hz,
+        arrived_s=0.0,
         deadline_s=0.0,
+        client="",
+        alone=False,
+        give_up_s=0.0,
         credit_bytes=0,
     )
 
