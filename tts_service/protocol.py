@@ -156,6 +156,15 @@ class Runtime(msgspec.Struct, frozen=True):
     """True where pool threads spin while they wait."""
 
 
+class Pace(msgspec.Struct, frozen=True):
+    """How fast an engine was with one text."""
+
+    n_chars: int
+    work_s: float
+    """Engine time."""
+    audio_s: float
+
+
 class WorkerStatus(msgspec.Struct, frozen=True):
     """One entry of `GET /workers`."""
 
@@ -381,6 +390,8 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     threads: int
     """The budget it was given."""
     runtime: Runtime
+    pace: Pace
+    """Of the last warm-up run."""
 
 
 class Credit(msgspec.Struct, frozen=True, tag=True):

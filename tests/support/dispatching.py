@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from support.pools import engine, job
+from support.pools import PACE, engine, job
 from tts_service import __version__
 from tts_service.protocol import (
     PROTOCOL_VERSION,
@@ -15,9 +15,11 @@ from tts_service.protocol import (
     Done,
     Failed,
     Hello,
+    Introduce,
     Job,
     JobKey,
     Ready,
+    Refused,
     Runtime,
     Submit,
     ToGateway,
@@ -43,6 +45,7 @@ class DispatcherWorld:
         self.sent: list[tuple[bytes, ToGateway, bytes | None]] = []
         self.orders: list[tuple[int, ToWorker]] = []
         self.unreachable: set[bytes] = set()
+        self.submitted_by: dict[JobKey, bytes] = {}
         self.now = 100.0
         if warm:
             for index in self.dispatcher.workers:
@@ -53,9 +56,13 @@ class DispatcherWorld:
         if identity in self.unreachable:
             self.dispatcher.gateway_gone(identity, "unreachable")
         else:
+            is_known = identity in self.dispatcher.gateways
+            assert is_known or isinstance(message, Introduce | Refused), f"{message} for a gateway that is gone"
             self.sent.append((identity, message, samples))
 
     def _to_worker(self, index: int, message: ToWorker) -> None:
+        if isinstance(message, Assign):
+            assert self.submitted_by[message.job.key] in self.dispatcher.gateways, "work that nobody waits for"
         self.orders.append((index, message))
 
     # Gateways
@@ -68,6 +75,7 @@ class DispatcherWorld:
     def submit(self, request_id: str, gateway: bytes = b"g1", **changes: Any) -> Job:
         """A gateway submits a job."""
         submitted = job(request_id=request_id, **changes)
+        self.submitted_by[submitted.key] = gateway
         self.dispatcher.on_gateway(gateway, Submit(submitted), self.now)
         return submitted
 
@@ -87,7 +95,7 @@ class DispatcherWorld:
 
     def warm(self, index: int, generation: str = "g1", **changes: Any) -> None:
         """A worker comes up, with all its slots free."""
-        ready = Ready(engine(**changes), generation, [index], 1, Runtime(1, spinning=False))
+        ready = Ready(engine(**changes), generation, [index], 1, Runtime(1, spinning=False), PACE)
         self.dispatcher.on_worker(index, ready, None, self.now)
         self.from_worker(index, Credit(self.dispatcher.workers[index].n_slots))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tts_service.protocol import EngineInfo, Job, JobKey, PoolInfo, Voice
+from tts_service.protocol import EngineInfo, Job, JobKey, Pace, PoolInfo, Voice
 
 ENGINE = EngineInfo(
     name="tone",
@@ -23,6 +23,8 @@ ENGINE = EngineInfo(
     max_speed=2.0,
 )
 
+PACE = Pace(n_chars=100, work_s=0.2, audio_s=6.0)
+
 JOB = Job(
     key=JobKey("request", 0, 1),
     pool="default",
@@ -35,7 +37,11 @@ JOB = Job(
     streamed=True,
     from_sample=0,
     max_samples=24000,
-    deadline_s=1000.0,
+    arrived_s=0.0,
+    deadline_s=1.0,
+    client="127.0.0.1",
+    alone=False,
+    give_up_s=0.0,
     credit_bytes=96000,
 )
 
@@ -47,7 +53,8 @@ def engine(**changes: Any) -> EngineInfo:
 
 def pool(name: str = "default", **changes: Any) -> PoolInfo:
     """Return a pool with one ready worker; fields that are no pool's are its engine's."""
-    of_engine = {field: changes.pop(field) for field in EngineInfo.__struct_fields__ if field in changes}
+    only_engines = set(EngineInfo.__struct_fields__) - set(PoolInfo.__struct_fields__)
+    of_engine = {field: changes.pop(field) for field in only_engines & changes.keys()}
     of_engine["name"] = changes.pop("engine_name", "tone")
     info = PoolInfo(
         name=name,
@@ -58,6 +65,8 @@ def pool(name: str = "default", **changes: Any) -> PoolInfo:
         n_workers=1,
         n_ready=1,
         n_slots=2,
+        work_s_per_char=0.002,
+        audio_s_per_char=0.06,
     )
     return msgspec.structs.replace(info, **changes)
 

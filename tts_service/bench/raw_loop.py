@@ -94,26 +94,16 @@ def _answer(engine: Engine, segment_chars: int) -> Callable[[RawLoad], RawReport
 
 def _speak(engine: Engine, text: str) -> int:
     """Synthesize one segment; return its number of samples."""
-    from tts_workers.process import warm_up_job
+    from tts_workers.warm_up import synthesize, warm_up_job
 
-    job = msgspec.structs.replace(warm_up_job(engine, engine.info.default_voice, 0), text=text)
-    sequence = engine.start(job)
-    n_samples, finished = 0, False
-    while not finished:
-        (output,) = engine.step([sequence])
-        if output.error is not None:
-            raise output.error
-        n_samples += len(output.samples)
-        finished = output.finished
-    engine.release(sequence)
-    return n_samples
+    return synthesize(engine, msgspec.structs.replace(warm_up_job(engine, engine.info.default_voice), text=text))
 
 
 def _load() -> Callable[[RawLoad], RawReport]:
     """Load the engine as a worker does."""
     from tts_workers.engines import engine_class
-    from tts_workers.process import warm_up
     from tts_workers.spec import WorkerSpec
+    from tts_workers.warm_up import warm_up
 
     spec = WorkerSpec.from_json(sys.argv[2])
     engine = engine_class(spec.engine)(spec.engine_options)

@@ -93,6 +93,8 @@ class DispatcherClient:
         self._commands: queue.SimpleQueue[FromGateway] = queue.SimpleQueue()
         self._held: list[Submit] = []
         self._incarnation = ""
+        self._greeting = False
+        """True from a Hello until it is answered."""
         self._heard_s = 0.0
         self._lost_s = 0.0
         self._gave_up = False
@@ -192,7 +194,10 @@ class DispatcherClient:
             now = time.monotonic()
             if now >= next_beat_s:
                 next_beat_s = now + HEARTBEAT_S
-                self._send(Alive(self._n_requests()) if self.connected else Hello(PROTOCOL_VERSION, __version__))
+                if self.connected:
+                    self._send(Alive(self._n_requests()))
+                else:
+                    self._greet()
                 self._look(now)
             poller.poll(int((next_beat_s - now) * 1000) + 1)
             self._send_commands()
@@ -249,17 +254,26 @@ class DispatcherClient:
         elif isinstance(message, Welcome):
             self._welcomed(message.incarnation)
         elif isinstance(message, Beat):
-            self._found()
+            # After a Hello only its Welcome counts: an older Beat says nothing of what the dispatcher then does.
+            if not self._greeting:
+                self._found()
         elif isinstance(message, Introduce):
             self._lose("it does not know this gateway")
-            self._send(Hello(PROTOCOL_VERSION, __version__))
+            self._greet()
         elif isinstance(message, Refused):
             self._refuse(message)
 
+    def _greet(self) -> None:
+        """Begin anew with the dispatcher, which drops all that it may still have of this gateway's."""
+        self._greeting = True
+        self._send(Hello(PROTOCOL_VERSION, __version__))
+
     def _welcomed(self, incarnation: str) -> None:
         self.refused = ""
-        if self._incarnation and incarnation != self._incarnation:
-            self._fail_outstanding("the dispatcher was restarted", submitted=True)
+        # The first Welcome of a row tells of the loss; what is submitted after it comes behind the other Hellos.
+        if self._greeting or incarnation != self._incarnation:
+            self._greeting = False
+            self._fail_outstanding("the dispatcher was away or has been restarted", submitted=True)
         self._incarnation = incarnation
         self._found()
 

@@ -35,10 +35,10 @@ def segments(text: str, language: str, max_chars: int) -> Iterator[str]:
             held = f"{held} {piece}" if held and len(held) + 1 + len(piece) <= max_chars else held
             continue
         if held:
-            yield from _cut(held, max_chars)
+            yield from filter(is_speakable, _cut(held, max_chars))
         held = piece
     if held:
-        yield from _cut(held, max_chars)
+        yield from filter(is_speakable, _cut(held, max_chars))
 
 
 def is_speakable(text: str) -> bool:
@@ -57,7 +57,7 @@ def check_scripts(text: str, scripts: list[str], voice: str) -> None:
         name = unicodedata.name(unicodedata.normalize("NFKC", char)[0], "")
         if not name.startswith(tuple(scripts)):
             message = f"input has {shorten(char)} ({name or 'unnamed'}) at character {position}: "
-            message += f"voice {voice} speaks {' and '.join(scripts).title()} letters only"
+            message += f"voice {voice} speaks {' and '.join(map(str.title, scripts))} letters only"
             raise RequestFailed(Code.UNSUPPORTED_TEXT, message, param="input")
 
 

@@ -41,7 +41,7 @@ class Utterance:
 def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, client: str = "") -> Utterance:
     """Return what `body` asks for; RequestFailed where the service has no such thing."""
     pool = _pool(body, pools)
-    voice = body.voice_id or pool.default_voice
+    voice = pool.default_voice if body.voice_id is None else body.voice_id
     if voice not in {known.id for known in pool.engine.voices}:
         raise _no_voice(voice, [pool])
     low, high = pool.engine.min_speed, pool.engine.max_speed
@@ -79,7 +79,8 @@ def _pool(body: SpeechBody, pools: list[PoolInfo]) -> PoolInfo:
     """Return the pool that `model` names (its own name, or its engine's); without one, the first that has the voice."""
     wanted = body.model
     if wanted and wanted not in ANY_MODEL:
-        for pool in pools:
+        # A pool may be called like another pool's engine.
+        for pool in sorted(pools, key=lambda pool: pool.name != wanted):
             if wanted in (pool.name, pool.engine.name):
                 return pool
         names = ", ".join(pool.name for pool in pools)

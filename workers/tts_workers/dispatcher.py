@@ -121,6 +121,8 @@ class Dispatcher:
             logger.error("refused a gateway: %s", message)
             self._to_gateway(identity, Refused(__version__, message), None)
             return
+        # A gateway that greets again submits all it still wants again.
+        self._drop_jobs_of(identity)
         self.gateways[identity] = GatewayLink(identity, now)
         self._to_gateway(identity, Welcome(self.incarnation), None)
         self._to_gateway(identity, self.catalogue(), None)
@@ -185,6 +187,9 @@ class Dispatcher:
         if self.gateways.pop(identity, None) is None:
             return
         logger.info("gateway %s is gone: %s", identity.decode(errors="replace"), reason)
+        self._drop_jobs_of(identity)
+
+    def _drop_jobs_of(self, identity: bytes) -> None:
         for pool in self.pools.values():
             pool.remove_of(identity)
             for worker in pool.workers:

@@ -1,8 +1,8 @@
 """Each client's share of a pool: who asks for more than its share waits behind who does not. Pure; time is passed in.
 
 Start-time fair queueing (Goyal, Vin, Cheng: "Start-time Fair Queuing", 1996), with real time as the virtual clock: each
-job of a client moves the client's own clock on by the time between two jobs at its fair rate; a clock that is ahead of
-real time is the penalty of the next job.
+job of a client moves the client's own clock on by the time between two jobs at its fair rate, and is due no sooner than
+that clock said before.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class ClientShares:
         self._clocks: dict[str, float] = {}
 
     def charge(self, client: str, now: float, spacing_s: float) -> float:
-        """Count one job of `client`; return by how much its deadline moves back."""
+        """Count one job of `client`; return its fair start: now, or later where the client is beyond its share."""
         start_s = max(now, self._clocks.get(client, now))
         self._clocks[client] = start_s + spacing_s
         if len(self._clocks) > FORGET_ABOVE:
             self._clocks = {name: clock for name, clock in self._clocks.items() if clock > now}
-        return start_s - now
+        return start_s

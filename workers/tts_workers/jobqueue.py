@@ -1,7 +1,7 @@
 """The waiting jobs of one pool: a heap by the time at which each is due. Pure; time is passed in.
 
-One number orders the queue: the job's deadline, moved back by what its client has had beyond its share. Two plainer
-orders exist to be compared with.
+One number orders the queue: the job's deadline, but not before its client's fair share has come round again. Two
+plainer orders exist to be compared with.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Waiting:
     """Monotonic time at which it came."""
     due_s: float = 0.0
     """Where it stands: the smaller, the sooner."""
-    penalty_s: float = 0.0
-    """What its client's share adds to the deadline."""
+    fair_s: float = 0.0
+    """Monotonic time before which it is not due, since its client has had its share until then."""
 
 
 class JobQueue:
@@ -64,7 +64,7 @@ class JobQueue:
 
     def add(self, waiting: Waiting, spacing_s: float = 0.0) -> None:
         """Put a job in its place. `spacing_s` is the time between two jobs of a client that keeps to its share."""
-        waiting.penalty_s = self.shares.charge(waiting.job.client, waiting.since_s, spacing_s)
+        waiting.fair_s = self.shares.charge(waiting.job.client, waiting.since_s, spacing_s)
         self._waiting[waiting.job.key] = waiting
         self._push(waiting)
 
@@ -109,7 +109,7 @@ class JobQueue:
     def _push(self, waiting: Waiting) -> None:
         job = waiting.job
         due_s = {
-            "deadline": job.deadline_s + waiting.penalty_s,
+            "deadline": max(job.deadline_s, waiting.fair_s),
             "segments": waiting.since_s,
             "requests": job.arrived_s,
         }[self.order]

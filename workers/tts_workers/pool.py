@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from tts_service.protocol import EngineInfo, Job, JobKey, PoolInfo, PoolStatus, Ready, WorkerStats
 from tts_workers.estimate import Estimate
 from tts_workers.jobqueue import JobQueue, Waiting
@@ -76,6 +78,7 @@ class Pool:
         """Note that a worker is warm; what it loaded is the pool's engine from now on."""
         worker.ready, worker.was_ready = ready, True
         self.engine, self.generation = ready.engine, ready.generation
+        self.estimate.learn(ready.pace.n_chars, ready.pace.work_s, ready.pace.audio_s)
 
     def went_down(self, worker: WorkerLink) -> list[Running]:
         """Note the end of a worker's process; return the jobs it had."""
@@ -91,7 +94,9 @@ class Pool:
         if waiting.job.alone:
             self.suspects.append(waiting)
             return
-        clients = {other.job.client for other in self.queue} | {waiting.job.client}
+        # Only who wants to be served by then competes: a book that has hours is in nobody's way.
+        due_s = waiting.job.deadline_s
+        clients = {other.job.client for other in self.queue if other.due_s <= due_s} | {waiting.job.client}
         work_s = self.estimate.work_s(len(waiting.job.text))
         self.queue.add(waiting, spacing_s=work_s * len(clients) / self.n_ready)
 
@@ -118,6 +123,8 @@ class Pool:
         if keeps_one and worker.n_free == 1 and waiting.due_s > now + self.urgent_s:
             return None
         self.queue.take()
+        # The worker's turns go by the same time as the queue did.
+        waiting.job = msgspec.structs.replace(waiting.job, deadline_s=waiting.due_s)
         return worker, waiting
 
     def _suspect_for_idle(self) -> tuple[WorkerLink, Waiting] | None:

@@ -13,7 +13,7 @@ import time
 import zmq
 
 from tts_service import __version__
-from tts_service.errors import EngineBroken, ExitCode, ProcessMustEnd, ProtocolError, RequestFailed
+from tts_service.errors import ExitCode, ProcessMustEnd, ProtocolError
 from tts_service.log import set_up
 from tts_service.protocol import (
     PROTOCOL_VERSION,
@@ -22,8 +22,6 @@ from tts_service.protocol import (
     Cancel,
     Credit,
     FromWorker,
-    Job,
-    JobKey,
     Leaving,
     Phase,
     PhaseChange,
@@ -37,9 +35,10 @@ from tts_service.protocol import (
     encode,
 )
 from tts_workers.core import SynthesisCore, payload
-from tts_workers.engines import Engine, engine_class
+from tts_workers.engines import engine_class
 from tts_workers.engines.base import Samples
 from tts_workers.spec import WorkerSpec, generation_of
+from tts_workers.warm_up import warm_up
 
 logger = logging.getLogger(__name__)
 
@@ -110,11 +109,11 @@ class WorkerProcess:
         engine = engine_class(self.spec.engine)(self.spec.engine_options)
         engine.load()
         self._enter(Phase.WARM_UP)
-        warm_up(engine)
+        pace = warm_up(engine)
         generation = generation_of(engine.info, self.spec.n_threads)
         core = SynthesisCore(engine, generation, self.spec.n_slots, self.link.send)
         cpus = sorted(os.sched_getaffinity(0))
-        self.link.send(Ready(engine.info, generation, cpus, self.spec.n_threads, engine.runtime()))
+        self.link.send(Ready(engine.info, generation, cpus, self.spec.n_threads, engine.runtime(), pace))
         self.link.send(Credit(self.spec.n_slots))
         self._enter(Phase.IDLE)
         return core
@@ -140,49 +139,6 @@ class WorkerProcess:
         if at_once or now - self._last_report >= self.spec.heartbeat_s * 0.9:
             self._last_report = now
             self.link.send(Report(core.stats()))
-
-
-def warm_up(engine: Engine) -> None:
-    """Synthesize with every voice, so that nothing is lazy afterwards. EngineBroken where it fails."""
-    for n, voice in enumerate(engine.info.voices):
-        try:
-            _synthesize(engine, warm_up_job(engine, voice.id, n))
-        except RequestFailed as error:
-            raise EngineBroken(f"voice {voice.id} fails its warm-up: {error}") from error
-
-
-def warm_up_job(engine: Engine, voice: str, n: int) -> Job:
-    """Return a job that leaves no part of the engine untouched."""
-    return Job(
-        key=JobKey("warm-up", n, 1),
-        pool="",
-        generation="",
-        voice=voice,
-        text=engine.warm_up_text(),
-        language="",
-        speed=1.0,
-        seed=0,
-        streamed=False,
-        from_sample=0,
-        max_samples=600 * engine.info.sample_rate_hz,
-        arrived_s=0.0,
-        deadline_s=0.0,
-        client="",
-        alone=False,
-        give_up_s=0.0,
-        credit_bytes=0,
-    )
-
-
-def _synthesize(engine: Engine, job: Job) -> None:
-    sequence = engine.start(job)
-    finished = False
-    while not finished:
-        (output,) = engine.step([sequence])
-        if output.error is not None:
-            raise output.error
-        finished = output.finished
-    engine.release(sequence)
 
 
 def run(spec: WorkerSpec) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
+import sys
 import time
 from collections.abc import Callable
 
@@ -25,15 +25,19 @@ ME = os.getpid()
 
 
 def test_threads_are_counted_while_they_live() -> None:
-    before = procfs.live_threads(ME)
-    release = threading.Event()
-    threads = [threading.Thread(target=release.wait) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    assert procfs.live_threads(ME) == before + 3
-    release.set()
-    for thread in threads:
-        thread.join()
+    code = """
+import threading
+release = threading.Event()
+threads = [threading.Thread(target=release.wait) for _ in range(3)]
+for thread in threads: thread.start()
+print("started", flush=True)
+input()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"started\n"
+        assert procfs.live_threads(child.pid) == 4
+        child.kill()
 
 
 def test_every_voluntary_switch_of_every_thread_counts() -> None:
@@ -70,7 +74,7 @@ def test_children_are_those_that_live() -> None:
 
 def test_a_process_whose_name_looks_like_numbers_is_read_right() -> None:
     code = "import ctypes; ctypes.CDLL(None).prctl(15, b'a) R 1 2 3', 0, 0, 0); input()"
-    with subprocess.Popen(["python3", "-c", code], stdin=subprocess.PIPE) as child:
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as child:
         deadline = time.monotonic() + 5.0
         while psutil.Process(child.pid).name() != "a) R 1 2 3":
             assert time.monotonic() < deadline

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.messages import EXAMPLES, golden, message_types
+from support.properties import property_settings
 from tts_service.errors import ProtocolError
 from tts_service.protocol import (
     FROM_GATEWAY,
@@ -123,9 +124,12 @@ JOBS = st.builds(
     max_samples=INT64,
     deadline_s=st.floats(allow_nan=False),
     credit_bytes=INT64,
+    arrived_s=st.floats(allow_nan=False),
+    give_up_s=st.floats(allow_nan=False),
 )
 
 
+@property_settings(100)
 @given(JOBS)
 def test_any_job_arrives_as_it_was_sent(job: Job) -> None:
     assert decode(FROM_GATEWAY, encode(Submit(job))) == Submit(job)

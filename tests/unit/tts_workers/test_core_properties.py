@@ -100,6 +100,7 @@ class CoreMachine(RuleBasedStateMachine):
             assert np.array_equal(audio, wanted[: len(audio)])
             if len(audio):
                 assert self.outbox.first_sample(key) == assigned.from_sample
+                assert assigned.from_sample + len(audio) <= assigned.max_samples
             ends = self.outbox.lasts(key)
             if ends and isinstance(ends[0], Done):
                 assert (ends[0].n_samples, len(audio)) == (len(whole), len(wanted))

@@ -45,7 +45,9 @@ def test_a_job_is_removed_once_and_only_for_the_gateway_that_sent_it() -> None:
     queue = filled(waiting("a", b"g1"), waiting("b", b"g1"))
     assert queue.remove(key("a"), b"g2") is None
     assert queue.remove(key("c"), b"g1") is None
-    assert queue.remove(key("a"), b"g1") == waiting("a", b"g1")
+    removed = queue.remove(key("a"), b"g1")
+    assert removed is not None
+    assert removed.job == waiting("a", b"g1").job
     assert queue.remove(key("a"), b"g1") is None
     assert names(list(queue.remove_all())) == ["b"]
 
@@ -81,3 +83,53 @@ def test_the_age_of_the_queue_is_that_of_its_first_job() -> None:
     assert queue.oldest_s(10.0) == 5.0
     queue.take()
     assert queue.oldest_s(10.0) == 0.0
+
+
+def test_the_job_that_is_due_first_goes_first_and_of_equal_ones_the_earlier_text() -> None:
+    queue = JobQueue(100)
+    for name, segment, deadline_s in (("late", 0, 9.0), ("b", 1, 5.0), ("a", 0, 5.0), ("soon", 3, 1.0)):
+        queue.add(Waiting(job(segment, request_id=name, deadline_s=deadline_s), b"g", 0.0))
+    assert [found.job.key.request_id for found in queue.remove_all()] == ["soon", "a", "b", "late"]
+
+
+def test_a_job_with_a_new_deadline_moves_and_is_taken_once() -> None:
+    queue = JobQueue(100)
+    queue.add(Waiting(job(request_id="a", deadline_s=1.0), b"g", 0.0))
+    queue.add(Waiting(job(request_id="b", deadline_s=2.0), b"g", 0.0))
+    queue.rekey(job(request_id="a").key, b"stranger", 9.0)
+    assert queue.first() is not None
+    assert queue.first().job.key.request_id == "a"  # type: ignore[union-attr]
+    queue.rekey(job(request_id="a").key, b"g", 9.0)
+    queue.rekey(job(request_id="gone").key, b"g", 0.0)
+    assert [found.job.key.request_id for found in queue.remove_all()] == ["b", "a"]
+    assert queue.take() is None
+
+
+def test_the_plain_orders_go_by_arrival_of_segment_or_request() -> None:
+    def order(kind: str) -> list[str]:
+        queue = JobQueue(100, kind)  # type: ignore[arg-type]
+        queue.add(Waiting(job(0, request_id="book", arrived_s=0.0, deadline_s=9.0), b"g", 0.0))
+        queue.add(Waiting(job(0, request_id="call", arrived_s=1.0, deadline_s=2.0), b"g", 1.0))
+        queue.add(Waiting(job(1, request_id="book", arrived_s=0.0, deadline_s=9.0), b"g", 2.0))
+        return [found.job.key.request_id for found in queue.remove_all()]
+
+    assert order("segments") == ["book", "call", "book"]
+    assert order("requests") == ["book", "book", "call"]
+    assert order("deadline") == ["call", "book", "book"]
+
+
+def test_a_client_beyond_its_share_waits_behind_one_that_is_not() -> None:
+    queue = JobQueue(100)
+    for n in range(10):
+        queue.add(Waiting(job(request_id=f"greedy{n}", client="greedy", deadline_s=1.0), b"g", 0.0), spacing_s=0.5)
+    queue.add(Waiting(job(request_id="modest", client="modest", deadline_s=1.1), b"g", 0.1), spacing_s=0.5)
+    taken = [found.job.key.request_id for found in queue.remove_all()]
+    assert taken.index("modest") == 3, "three jobs of the greedy client are due by 1.1 s, at 0.5 s each"
+
+
+def test_a_share_is_regained_with_time() -> None:
+    queue = JobQueue(100)
+    for n in range(10):
+        queue.add(Waiting(job(request_id=f"{n}", client="a"), b"g", 0.0), spacing_s=0.5)
+    assert queue.shares.charge("a", 2.0, 0.5) == 5.0
+    assert queue.shares.charge("a", 60.0, 0.5) == 60.0

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from support.pools import engine, job
+from support.pools import PACE, engine, job
 from tts_service.protocol import Ready, Runtime, WorkerStats
 from tts_workers.jobqueue import JobQueue, Waiting
 from tts_workers.pool import Pool, WorkerLink
 
 
 def ready(generation: str = "g1", **changes: object) -> Ready:
-    return Ready(engine(**changes), generation, [0], 1, Runtime(1, spinning=False))
+    return Ready(engine(**changes), generation, [0], 1, Runtime(1, spinning=False), PACE)
 
 
 def pool_of(*credits: int) -> Pool:
     """Return a pool whose warm workers have these numbers of free slots."""
     workers = [WorkerLink(index, "default", 4, credits=n) for index, n in enumerate(credits)]
-    pool = Pool("default", "", 0, JobQueue(100), workers)
+    pool = Pool("default", "", 0, JobQueue(100), workers=workers)
     for worker in workers:
         pool.came_up(worker, ready())
     return pool
@@ -93,7 +93,7 @@ def test_a_retiring_worker_gets_nothing_more() -> None:
 
 
 def test_a_pool_is_unknown_until_its_engine_has_been_loaded_once() -> None:
-    pool = Pool("default", "", -1, JobQueue(10), [WorkerLink(0, "default", 2), WorkerLink(1, "default", 2)])
+    pool = Pool("default", "", -1, JobQueue(10), workers=[WorkerLink(0, "default", 2), WorkerLink(1, "default", 2)])
     assert pool.info() is None
     pool.came_up(pool.workers[1], ready("g7", default_voice="bert"))
     info = pool.info()
@@ -107,7 +107,7 @@ def test_a_pool_is_unknown_until_its_engine_has_been_loaded_once() -> None:
 
 
 def test_the_settings_default_voice_goes_before_the_engines() -> None:
-    pool = Pool("default", "anna", 0, JobQueue(10), [WorkerLink(0, "default", 2)])
+    pool = Pool("default", "anna", 0, JobQueue(10), workers=[WorkerLink(0, "default", 2)])
     pool.came_up(pool.workers[0], ready(default_voice="bert"))
     info = pool.info()
     assert info is not None
@@ -120,17 +120,79 @@ def test_a_worker_that_comes_up_with_another_model_changes_the_generation() -> N
     assert pool.generation == "g2"
 
 
-def test_retry_after_follows_the_queue_the_pace_and_the_warm_workers() -> None:
+def test_the_expected_wait_follows_what_is_due_before_the_pace_and_the_warm_workers() -> None:
     pool = pool_of(0, 0)
-    assert pool.retry_after_s == 1.0
+    assert pool.wait_s(10.0) == 0.0
     for _ in range(200):
-        pool.finished_segment(2.0)
+        pool.estimate.learn(n_chars=6, work_s=2.0, audio_s=0.4)
     enqueue(pool, *map(str, range(10)))
-    assert pool.retry_after_s == pytest.approx(10.0, rel=0.01)
+    assert pool.wait_s(10.0) == pytest.approx(10.0, rel=0.01)
+    assert pool.wait_s(0.5) == 0.0, "what is due later does not count"
     pool.went_down(pool.workers[0])
-    assert pool.retry_after_s == pytest.approx(20.0, rel=0.01)
+    assert pool.wait_s(10.0) == pytest.approx(20.0, rel=0.01)
     pool.went_down(pool.workers[1])
-    assert pool.retry_after_s == pytest.approx(20.0, rel=0.01)
+    assert pool.wait_s(10.0) == pytest.approx(20.0, rel=0.01)
+
+
+def test_the_last_slot_of_a_worker_is_kept_for_urgent_jobs() -> None:
+    pool = pool_of(2)
+    for n in range(3):
+        pool.add(Waiting(job(request_id=f"book{n}", deadline_s=500.0 + n), b"gateway", 0.0))
+    assert pool.next_assignment(0.0) is not None
+    assert pool.next_assignment(0.0) is None, "one slot is left, and nothing is urgent"
+    pool.add(Waiting(job(request_id="call", deadline_s=1.0), b"gateway", 0.0))
+    assignment = pool.next_assignment(0.0)
+    assert assignment is not None
+    assert assignment[1].job.key.request_id == "call"
+    assert pool.next_assignment(0.0) is None
+
+
+def test_a_job_that_becomes_urgent_may_take_the_kept_slot() -> None:
+    pool = pool_of(1)
+    pool.add(Waiting(job(deadline_s=10.0), b"gateway", 0.0))
+    assert pool.next_assignment(0.0) is None
+    assert pool.next_assignment(9.0) is not None
+
+
+def test_a_worker_with_one_slot_keeps_none() -> None:
+    pool = Pool("default", "", 0, JobQueue(100), workers=[WorkerLink(0, "default", 1, credits=1)])
+    pool.add(Waiting(job(deadline_s=500.0), b"gateway", 0.0))
+    assert pool.next_assignment(0.0) is not None
+
+
+def test_a_suspect_waits_for_a_worker_of_its_own_and_gets_no_neighbour() -> None:
+    pool = pool_of(4, 4)
+    for n in range(6):
+        pool.add(Waiting(job(request_id=f"r{n}"), b"gateway", 0.0))
+        pool.next_assignment(0.0)
+    assert [len(worker.jobs) for worker in pool.workers] == [3, 3]
+    pool.add(Waiting(job(request_id="suspect", attempt=2, alone=True), b"gateway", 0.0))
+    pool.add(Waiting(job(request_id="later"), b"gateway", 0.0))
+    first = pool.next_assignment(0.0)
+    assert first is not None
+    cleared = next(worker for worker in pool.workers if worker.clearing)
+    assert first[0] is not cleared, "the worker that is being cleared takes nothing new"
+    cleared.credits += len(cleared.jobs)
+    cleared.jobs.clear()
+    alone = pool.next_assignment(0.0)
+    assert alone is not None
+    assert alone[0] is cleared
+    assert alone[1].job.key.request_id == "suspect"
+    pool.add(Waiting(job(request_id="neighbour"), b"gateway", 0.0))
+    assert [assignment[0] for assignment in iter(lambda: pool.next_assignment(0.0), None)] != [cleared]
+    assert list(cleared.jobs) == [job(request_id="suspect", attempt=2).key]
+
+
+def test_a_cancelled_suspect_clears_no_worker() -> None:
+    pool = pool_of(3)
+    pool.add(Waiting(job(request_id="busy"), b"gateway", 0.0))
+    pool.next_assignment(0.0)
+    pool.add(Waiting(job(request_id="suspect", attempt=2, alone=True), b"gateway", 0.0))
+    assert pool.next_assignment(0.0) is None
+    assert pool.workers[0].clearing
+    assert pool.remove(job(request_id="suspect", attempt=2).key, b"gateway") is not None
+    pool.add(Waiting(job(request_id="next"), b"gateway", 0.0))
+    assert pool.next_assignment(0.0) is not None
 
 
 def test_the_status_counts_what_waits_and_what_runs() -> None:

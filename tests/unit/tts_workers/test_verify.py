@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tts_service.protocol import EngineInfo, Ready, Runtime
+from tts_service.protocol import EngineInfo, Pace, Ready, Runtime
 from tts_workers.spec import WorkerSpec
 from tts_workers.verify import plan_faults
 
@@ -25,7 +25,7 @@ SPEC = WorkerSpec(
     log_level="info",
 )
 ENGINE = EngineInfo("tone", "", 24000, [], "", 100, [], "turns", 0.1, True, 0.25, 4.0)
-READY = Ready(ENGINE, "g", [2, 3], 2, Runtime(intra_op_threads=2, spinning=False))
+READY = Ready(ENGINE, "g", [2, 3], 2, Runtime(intra_op_threads=2, spinning=False), Pace(10, 0.02, 0.6))
 AS_PLANNED = {10: frozenset({2, 3}), 11: frozenset({2, 3})}
 
 

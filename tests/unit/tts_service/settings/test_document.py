@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.properties import property_settings
 from tts_service.allowed import allowed
 from tts_service.settings import Loaded, PoolSettings, ServiceSettings, Settings, load
 from tts_service.settings.document import default_toml, effective_toml
@@ -46,7 +46,7 @@ def test_every_key_is_in_the_default_file_below_what_it_means_and_takes(key: Any
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.dotted)
 def test_a_duration_a_size_or_a_rate_has_the_unit_that_its_name_promises(key: Any) -> None:
-    units = {"_s": "s", "_hz": "Hz", "_bytes": "bytes", "_chars": "characters", "_kbps": "kbit/s"}
+    units = {"_s": "s", "_hz": "Hz", "_bytes": "bytes", "_mib": "MiB", "_chars": "characters", "_kbps": "kbit/s"}
     promised = [unit for ending, unit in units.items() if key.path[-1].endswith(ending)]
     assert [key.unit] == (promised or [""])
 
@@ -73,10 +73,10 @@ VALUES = st.one_of(
 )
 
 
+@property_settings(60)
 @given(TEXT, st.dictionaries(TEXT, VALUES, max_size=4), TEXT)
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_settings_in_effect_are_a_file_that_gives_the_same_again(
-    tmp_path: Path, directory: str, options: dict[str, Any], voice: str
+    tmp_path_factory: pytest.TempPathFactory, directory: str, options: dict[str, Any], voice: str
 ) -> None:
     settings = Settings(
         service=ServiceSettings(runtime_dir=directory),
@@ -84,6 +84,6 @@ def test_the_settings_in_effect_are_a_file_that_gives_the_same_again(
     )
     text = effective_toml(Loaded(settings, {}))
     assert tomllib.loads(text)["service"]["runtime_dir"] == directory
-    path = tmp_path / "again.toml"
+    path = tmp_path_factory.mktemp("settings") / "again.toml"
     path.write_bytes(text.encode())
     assert load(path, {}, {}).settings == settings
