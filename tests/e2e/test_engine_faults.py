@@ -39,12 +39,11 @@ def _wait_whole(service: Service) -> None:
     wait_until(lambda: all(worker["state"] == "ready" for worker in service.workers()), 20.0, "all workers warm")
 
 
-@pytest.mark.parametrize("kind", ["hang", "spin", "hang prepare=1", "hang at=2"])
+@pytest.mark.parametrize("kind", ["hang at=2", "spin"])
 def test_a_hung_engine_is_replaced_and_its_request_answered(fragile: Service, kind: str) -> None:
     before = restarts(fragile)
-    for stream in (False, True):
-        assert len(fragile.pcm(order(f"{kind} attempts=1"), stream=stream)) // 2 == tone_samples(PLAIN)
-    assert restarts(fragile) == before + 2
+    assert len(fragile.pcm(order(f"{kind} attempts=1"), stream=kind == "spin")) // 2 == tone_samples(PLAIN)
+    assert restarts(fragile) == before + 1
     assert any("hung in phase" in worker["last_exit"] for worker in fragile.workers())
 
 
@@ -55,7 +54,7 @@ def test_an_engine_that_is_late_within_its_limit_is_left_alone(fragile: Service)
 
 
 def test_neighbours_of_a_hung_segment_are_answered(fragile: Service) -> None:
-    texts = [order("hang attempts=1"), *(f"Neighbour {n}. {PLAIN}" for n in range(6))]
+    texts = [order("hang prepare=1 attempts=1"), *(f"Neighbour {n}. {PLAIN}" for n in range(6))]
     undisturbed = [fragile.pcm(text, seed=1) for text in texts[1:]]
     hung, *answers = at_once(lambda text: fragile.pcm(text, seed=1, stream=True), texts)
     assert len(hung) // 2 == tone_samples(PLAIN)

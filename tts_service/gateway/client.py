@@ -58,6 +58,8 @@ HEARTBEAT_S = 1.0
 # A dispatcher that is silent for so long is taken for lost; it answers every heartbeat.
 SILENCE_S = 4.0
 STATUS_TIMEOUT_S = 2.0
+# A gateway that was started again under load has its first requests before it has its dispatcher's greeting.
+FIRST_WORD_S = 1.0
 # Kept for a dispatcher that is away.
 MAX_REPORTS = 10_000
 
@@ -98,6 +100,7 @@ class DispatcherClient:
         self._heard_s = 0.0
         self._lost_s = 0.0
         self._gave_up = False
+        self._heard_of_pools = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dispatcher-client", daemon=True)
         self._wake_fd = -1
@@ -114,6 +117,11 @@ class DispatcherClient:
         self._thread.join(timeout=3.0)
 
     # Request threads
+
+    def known_pools(self) -> list[PoolInfo]:
+        """Return every pool that is known. A process that has only just started waits a moment for its first word."""
+        self._heard_of_pools.wait(FIRST_WORD_S)
+        return list(self.pools.values())
 
     def open(self, name: str) -> Channel:
         """Return a channel for one request; `name` is unique in this process."""
@@ -287,6 +295,7 @@ class DispatcherClient:
 
     def _learn(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self._heard_of_pools.set()
         self.pools = self.pools | {pool.name: pool for pool in catalogue.pools}
         self._send_held()
         if catalogue.closed:

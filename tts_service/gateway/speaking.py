@@ -71,11 +71,10 @@ class Speaker:
         body = read_body(read_raw(request, self.settings.max_body_bytes), self.settings.max_text_chars)
         if self.client.refused:
             raise RequestFailed(Code.VERSION_MISMATCH, self.client.refused, retry_after_s=5.0)
-        if not self.client.pools:
+        pools = self.client.known_pools()
+        if not pools:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
-        utterance = resolve(
-            body, list(self.client.pools.values()), self.settings.sample_rate_hz, request.remote_addr or ""
-        )
+        utterance = resolve(body, pools, self.settings.sample_rate_hz, request.remote_addr or "")
         check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
         return utterance
 

@@ -131,13 +131,21 @@ class Child:
 
 
 def _cause(status: int) -> str:
-    return f"signal_{signal.Signals(-status).name}" if status < 0 else f"exit_{status}"
+    return f"signal_{_signal_name(-status)}" if status < 0 else f"exit_{status}"
 
 
 def _describe(status: int) -> str:
     if status < 0:
-        return f"signal {signal.Signals(-status).name}"
+        return f"signal {_signal_name(-status)}"
     try:
         return f"exit code {status} ({ExitCode(status).name.lower()})"
     except ValueError:
         return f"exit code {status}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        # Most real-time signals have no name.
+        return str(number)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# More than any kernel is built for: a longer range is a slip of the pen, and would only fill the memory.
+MAX_CPUS = 65536
+
 
 @dataclass(frozen=True)
 class Cpu:
@@ -74,7 +77,9 @@ def read_cpu_list(text: str) -> list[int]:
     cpus: list[int] = []
     for part in filter(None, text.strip().replace(" ", "").split(",")):
         first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or int(last or first) < int(first):
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ValueError(part)
+        if not int(first) <= int(last or first) < MAX_CPUS:
             raise ValueError(part)
         cpus.extend(range(int(first), int(last or first) + 1))
     return cpus
