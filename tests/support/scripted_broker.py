@@ -6,6 +6,7 @@ Like the real thing it can answer late, out of order, twice, wrongly, or not at 
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ SAMPLES_PER_CHAR = 100
 Script = Callable[["ScriptedBroker", Job], None]
 
 
+@functools.cache
 def audio_of(text: str) -> Float32:
     """Return the samples that this broker's workers make of a text: no two stretches of them are alike."""
     draws = np.random.default_rng(zlib.crc32(text.encode()))

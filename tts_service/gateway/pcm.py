@@ -33,8 +33,10 @@ class PcmStream:
 
 def to_int16(samples: Float32) -> Int16:
     """Return (n,) float32 in [-1, 1] as int16: clipped, then rounded. Plain conversion would wrap around."""
-    scaled = np.clip(samples, -1.0, 1.0) * np.float32(FULL_SCALE)
-    pcm: Int16 = np.rint(scaled).astype("<i2")
+    scaled = samples * np.float32(FULL_SCALE)
+    np.clip(scaled, -FULL_SCALE, FULL_SCALE, out=scaled)
+    np.rint(scaled, out=scaled)
+    pcm: Int16 = scaled.astype("<i2")
     return pcm
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import secrets
 from collections.abc import Iterator
 
 from flask import Request, Response
@@ -36,6 +35,7 @@ class Speaker:
         self.settings = settings
         self.client = client
         self.admission = admission
+        self._numbers = itertools.count(1)
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
 
     def answer(self, request: Request, request_id: str, tally: Tally) -> Response:
@@ -47,7 +47,7 @@ class Speaker:
         connection.limit_sends(self.settings.send_timeout_s)
         self.admission.enter()
         # Clients choose their request ids, and may choose the same one twice.
-        channel = self.client.open(f"{request_id}.{secrets.token_hex(4)}")
+        channel = self.client.open(f"{request_id}.{next(self._numbers)}")
         speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open)
         turn = _Turn(speech, utterance, encoder, request_id, self.admission, tally)
         try:

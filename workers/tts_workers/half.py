@@ -87,24 +87,26 @@ class WorkersHalf:
     def run(self) -> int:
         """Serve until told to stop and drained; return the exit code."""
         while not self._finished():
-            self._wait()
+            events = self._wait()
             now = time.monotonic()
             self._receive_from_workers(now)
             self._receive_from_gateways(now)
-            self._reap(now)
+            if self.supervisor.has_news(events):
+                self._reap(now)
             self._look(now)
             self._restart_dead(now)
             self._drain_if_told(now)
         self._shut_down()
         return self._exit_code
 
-    def _wait(self) -> None:
+    def _wait(self) -> dict[object, int]:
         now = time.monotonic()
         wake_s = self._last_look_s + TICK_S
         wake_s = min(wake_s, now + 0.1 if self._stop_requested else self.supervisor.next_start_s(wake_s))
         events = dict(self._poller.poll(int(max(0.0, wake_s - now) * 1000) + 1))
         if self._wake in events:
             os.read(self._wake, 1024)
+        return events
 
     def _receive_from_workers(self, now: float) -> None:
         for identity, message, samples in self.board.from_workers():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import zmq
 
@@ -50,6 +50,10 @@ class Supervisor:
     def next_start_s(self, default: float) -> float:
         """Return the monotonic time at which the next dead process is due."""
         return min((child.start_at_s for child in self.children if not child.pid), default=default)
+
+    def has_news(self, events: Mapping[object, int]) -> bool:
+        """Return True when a poll has seen the end of a process."""
+        return any(child.pidfd in events for child in self.children)
 
     def reap(self, now: float, level: int = logging.WARNING) -> Iterator[tuple[Child, str]]:
         """Yield the children whose process has ended, and why."""

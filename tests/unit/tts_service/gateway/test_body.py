@@ -135,7 +135,7 @@ def test_a_long_value_is_not_echoed(field: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "9" * 5000, "0x10", "01", "+1"])
-@pytest.mark.parametrize("field", ["speed", "seed", "sample_rate", "unknown"])
+@pytest.mark.parametrize("field", ["speed", "seed", "sample_rate"])
 def test_what_json_or_a_computer_has_no_number_for_is_refused(field: str, number: str) -> None:
     error = refused(b'{"input": "Hello.", "%s": %s}' % (field.encode(), number.encode()))
     assert "not valid JSON" in error.message

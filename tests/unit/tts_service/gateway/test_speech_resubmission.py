@@ -179,9 +179,9 @@ def test_any_order_of_chunks_ends_deaths_and_echoes_gives_the_same_audio(seed: i
         elif event == "end":
             broker.end(job)
         elif event == "echo":
-            for dead in broker.posted:
-                if dead.key not in request.channel.outstanding:
-                    broker.speak(dead, reached, None)
+            # An attempt that is over, where there is one, says everything again.
+            for dead in [job for job in broker.posted if job.key not in request.channel.outstanding][:1]:
+                broker.speak(dead, 0, None)
         else:
             broker.fail(job, Code.WORKER_DIED if event == "death" else Code.DISPATCHER_LOST)
 
