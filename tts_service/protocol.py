@@ -1,6 +1,7 @@
 """The typed messages between gateway, dispatcher and synthesis processes, and their encoding.
 
-A message is one MessagePack frame; a `Chunk` is followed by a second frame of raw little-endian float32 samples.
+A message is one MessagePack frame; a `Chunk` is followed by a second frame of raw little-endian float32 samples. A
+worker may send several messages in one ZeroMQ message.
 Every `Submit` ends in exactly one of `Done`, `Failed`, `Cancelled`. `JobKey.attempt` makes late chunks of a dead
 attempt recognisable, `generation` names the engine and model files that the audio must come from.
 Times called *deadline* are on CLOCK_MONOTONIC, which all processes of one machine share.

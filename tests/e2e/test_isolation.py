@@ -82,7 +82,8 @@ def test_iso_03_rows_of_a_batch_are_what_they_are_alone(batched: Service) -> Non
     alone = [batched.pcm(text, voice=voice, seed=9) for voice, text in requests]
     for stream in (False, True):
         # Twice over, so that rows leave while others stay and new ones take their place.
-        together = at_once(lambda item: batched.pcm(item[1], voice=item[0], seed=9, stream=stream), requests * 3)
+        mode = {"seed": 9, "stream": stream}
+        together = at_once(lambda item, mode=mode: batched.pcm(item[1], voice=item[0], **mode), requests * 3)
         assert together == alone * 3
 
 

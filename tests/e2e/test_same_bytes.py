@@ -41,9 +41,7 @@ def test_same_request_same_bytes_in_any_slot_of_any_worker(either: Service) -> N
 
 
 @pytest.mark.parametrize("engine", ["tone", "hibari"])
-def test_same_request_same_bytes_after_every_kind_of_restart(
-    engine: str, request: pytest.FixtureRequest
-) -> None:
+def test_same_request_same_bytes_after_every_kind_of_restart(engine: str, request: pytest.FixtureRequest) -> None:
     before = all_bytes(request.getfixturevalue(engine), n_threads=1)
     options = engine_options(faults=True) if engine == "tone" else {}
     # Another service altogether, with one slot to a worker where the first has two.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import socket
 import subprocess
 import sys
@@ -74,6 +76,19 @@ def test_an_engine_that_cannot_be_loaded_ends_the_service_with_its_code(tmp_path
         log = service.text_of_log()
         assert "this installation is broken" in log
         assert "its engine cannot be loaded" in log
+
+
+def test_dep_06_a_model_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    spec = importlib.util.find_spec("hibari")
+    assert spec is not None
+    assert spec.origin is not None
+    shutil.copytree(Path(spec.origin).parent, tmp_path / "hibari")
+    models = sorted((tmp_path / "hibari").rglob("*.onnx"))
+    for model in models:
+        model.write_bytes(b"This is no model.")
+    with running("--engine", "hibari", env={"PYTHONPATH": str(tmp_path)}, wait=False) as service:
+        assert service.process.wait(30) == ExitCode.ENGINE_BROKEN
+        assert any(f"cannot load {model}" in service.text_of_log() for model in models)
 
 
 def test_an_unknown_flag_is_one_line() -> None:

@@ -104,7 +104,7 @@ class ThreadsDrill:
         click.Option(["--seed"], type=int, default=1, show_default=True, help="Of the order of the mix."),
         click.Option(["--shape", "shapes"], multiple=True, metavar="WxT",
                      help="Workers x threads of a server to be started and measured; may be repeated. Default: 2x1 and "
-                     "1x2 where there are 2 CPUs."),
+                     "1x2 where there are 2 CPUs and nothing else says the shape."),
         click.Option(["--min-cores-ratio"], type=click.FloatRange(0, 1), default=0.95, show_default=True,
                      help="Effective cores of the last ten connections over the first ten, at least."),
     ]  # fmt: skip

@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from tts_service.errors import ProtocolError
 from tts_service.gateway.pcm import Float32
-from tts_service.protocol import Cancelled, Chunk, Done, Failed, Job, JobKey
+from tts_service.protocol import FLOAT32_BYTES, Cancelled, Chunk, Done, Failed, Job, JobKey
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Audio:
 
     @classmethod
     def of(cls, chunk: Chunk, payload: bytes) -> Audio:
-        """Return the audio of a message; its samples share the payload's memory."""
+        """Return the audio of a message, which shares the payload's memory. ProtocolError where samples are missing."""
+        if len(payload) != chunk.n_samples * FLOAT32_BYTES:
+            raise ProtocolError(f"{len(payload)} bytes of audio came where {chunk.n_samples} samples were announced")
         return cls(chunk.key, chunk.generation, chunk.from_sample, np.frombuffer(payload, "<f4"))
 
 

@@ -62,6 +62,7 @@ STATUS_TIMEOUT_S = 2.0
 FIRST_WORD_S = 1.0
 # Kept for a dispatcher that is away.
 MAX_REPORTS = 10_000
+_NOT_BACK = "the workers' half has not come back"
 
 
 class DispatcherClient:
@@ -93,7 +94,8 @@ class DispatcherClient:
         self._questions: dict[int, queue.SimpleQueue[Status | Metrics]] = {}
         self._reports: deque[RequestReport] = deque(maxlen=MAX_REPORTS)
         self._commands: queue.SimpleQueue[FromGateway] = queue.SimpleQueue()
-        self._held: list[Submit] = []
+        self._held: dict[JobKey, Submit] = {}
+        """Jobs that wait for a dispatcher that takes them, in order."""
         self._incarnation = ""
         self._greeting = False
         """True from a Hello until it is answered."""
@@ -108,6 +110,7 @@ class DispatcherClient:
     def start(self) -> None:
         """Start the owner thread."""
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._lost_s = time.monotonic()
         self._thread.start()
 
     def close(self) -> None:
@@ -229,18 +232,18 @@ class DispatcherClient:
             # A job sent while nobody is known to listen would reach the next dispatcher before its Hello; one sent to a
             # dispatcher that is leaving would come straight back.
             if isinstance(message, Submit) and not self._takes_jobs:
-                self._held.append(message)
+                self._hold(message)
+            elif isinstance(message, Cancel) and message.key in self._held:
+                del self._held[message.key]
             elif isinstance(message, RequestReport) and not self.connected:
                 self._reports.append(message)
             else:
                 self._send(message)
 
     def _receive(self) -> None:
-        while True:
-            try:
-                frames = self._socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
+        # Asking first is cheaper than the exception of a receive that finds nothing.
+        while int(self._socket.get(zmq.EVENTS)) & zmq.POLLIN:
+            frames = self._socket.recv_multipart(zmq.NOBLOCK)
             try:
                 self._handle(decode(TO_GATEWAY, frames[0]), frames[1] if len(frames) > 1 else b"")
             except ProtocolError as error:
@@ -306,10 +309,18 @@ class DispatcherClient:
     def _takes_jobs(self) -> bool:
         return self.connected and not (self.catalogue and self.catalogue.draining)
 
+    def _hold(self, message: Submit) -> None:
+        """Keep a job for the dispatcher's return, unless nobody waits for that any more."""
+        key = message.job.key
+        if not self._gave_up:
+            self._held[key] = message
+        elif (channel := self._channels.get(key.request_id)) is not None:
+            channel.put(Failed(key, Code.NOT_READY, _NOT_BACK))
+
     def _send_held(self) -> None:
         if self._takes_jobs:
-            held, self._held = self._held, []
-            for message in held:
+            held, self._held = self._held, {}
+            for message in held.values():
                 self._send(message)
 
     def _lose(self, reason: str) -> None:
@@ -324,15 +335,14 @@ class DispatcherClient:
         if not self.connected and not self._gave_up and now - self._lost_s > self._reconnect_timeout_s:
             self._gave_up = True
             self._held.clear()
-            self._fail_outstanding("the workers' half has not come back", submitted=False)
+            self._fail_outstanding(_NOT_BACK, submitted=False)
 
     def _fail_outstanding(self, reason: str, *, submitted: bool) -> None:
         """End every job: as lost, so that it is submitted again, or for good."""
-        held = {message.job.key for message in self._held}
         code = Code.DISPATCHER_LOST if submitted else Code.NOT_READY
         for channel in list(self._channels.values()):
             for key in list(channel.outstanding):
-                if key not in held:
+                if key not in self._held:
                     channel.put(Failed(key, code, reason))
 
     def _refuse(self, message: Refused) -> None:

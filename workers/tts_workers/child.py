@@ -117,6 +117,11 @@ class Child:
             # SIGKILL ends a stopped process, too.
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
+    def interrupt(self) -> None:
+        """End a process that is still starting: it has nothing to finish, and reads no message before it is up."""
+        if self.pid:
+            signal.pidfd_send_signal(self.pidfd, signal.SIGTERM)
+
     def reap(self, now: float) -> str | None:
         """Return why the process has ended, or None while it lives."""
         if self._process is None or (status := self._process.poll()) is None:

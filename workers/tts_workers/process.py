@@ -55,12 +55,20 @@ class Link:
         self._socket.rcvhwm = 0
         self._socket.linger = 1000
         self._socket.connect(endpoint)
+        self._frames: list[bytes] = []
 
     def send(self, message: FromWorker, samples: Samples | None = None) -> None:
-        """Send a message, a Chunk with its samples."""
-        frames = [encode(message)] if samples is None else [encode(message), payload(samples)]
-        # Copied on purpose: pyzmq keeps a thread for the buffers of zero-copy messages.
-        self._socket.send_multipart(frames)
+        """Put a message, a Chunk with its samples, into what `flush` sends."""
+        self._frames.append(encode(message))
+        if samples is not None:
+            self._frames.append(payload(samples))
+
+    def flush(self) -> None:
+        """Send all at once: the dispatcher wakes up once for a step, not for each thing it has to hear of it."""
+        if self._frames:
+            # Copied on purpose: pyzmq keeps a thread for the buffers of zero-copy messages.
+            self._socket.send_multipart(self._frames)
+            self._frames = []
 
     def receive(self, timeout_s: float) -> list[ToWorker]:
         """Return the messages that are there, after waiting up to `timeout_s` for the first."""
@@ -77,6 +85,7 @@ class Link:
 
     def close(self) -> None:
         """Send what is pending, for a second at most, and close."""
+        self.flush()
         self._context.destroy(linger=1000)
 
 
@@ -96,9 +105,11 @@ class WorkerProcess:
         core = self._bring_up()
         while not (self._stopping and core.slots.n_active == 0):
             self._enter(core.next_phase)
+            self.link.flush()
             for message in self.link.receive(self.spec.heartbeat_s if self._phase is Phase.IDLE else 0.0):
                 self._handle(core, message)
             self._enter(core.next_phase)
+            self.link.flush()
             n_done = core.stats().segments_done
             core.advance()
             self._report(core, at_once=core.stats().segments_done != n_done)
@@ -106,9 +117,11 @@ class WorkerProcess:
 
     def _bring_up(self) -> SynthesisCore:
         self._enter(Phase.LOAD)
+        self.link.flush()
         engine = engine_class(self.spec.engine)(self.spec.engine_options)
         engine.load()
         self._enter(Phase.WARM_UP)
+        self.link.flush()
         pace = warm_up(engine)
         generation = generation_of(engine.info, self.spec.n_threads)
         core = SynthesisCore(engine, generation, self.spec.n_slots, self.link.send)

@@ -92,8 +92,10 @@ class Supervisor:
     def stop(self, tell: Callable[[int], None], receive: Callable[[], object]) -> None:
         """End every process: told first, killed when that takes longer than STOP_GRACE_S."""
         for child in self.children:
-            if child.pid:
+            if child.is_ready:
                 tell(child.spec.index)
+            else:
+                child.interrupt()
         deadline = time.monotonic() + STOP_GRACE_S
         while self._wait_for_ends(receive) and time.monotonic() < deadline:
             pass

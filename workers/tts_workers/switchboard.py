@@ -11,6 +11,7 @@ from tts_service.errors import ProtocolError
 from tts_service.protocol import (
     FROM_GATEWAY,
     FROM_WORKER,
+    Chunk,
     FromGateway,
     FromWorker,
     ToGateway,
@@ -60,12 +61,15 @@ class Switchboard:
                 logger.error("ignored a message of gateway %r: %s", frames[0], error)
 
     def from_workers(self) -> Iterator[tuple[bytes, FromWorker, bytes | None]]:
-        """Yield the messages that wait: identity, message, and the samples of a Chunk."""
-        for frames in _waiting(self.workers):
+        """Yield the messages that wait: identity, message, and the samples of a Chunk, which are in the next frame."""
+        for identity, *frames in _waiting(self.workers):
+            rest = iter(frames)
             try:
-                yield frames[0], decode(FROM_WORKER, frames[1]), frames[2] if len(frames) > 2 else None
+                for frame in rest:
+                    message = decode(FROM_WORKER, frame)
+                    yield identity, message, next(rest, b"") if isinstance(message, Chunk) else None
             except ProtocolError as error:
-                logger.error("ignored a message of worker %r: %s", frames[0], error)
+                logger.error("ignored a message of worker %r: %s", identity, error)
 
     def to_gateway(self, identity: bytes, message: ToGateway, samples: bytes | None) -> None:
         """Send; a gateway that cannot be reached is reported as gone."""
@@ -90,9 +94,9 @@ class Switchboard:
 
 def _waiting(socket: zmq.Socket[bytes]) -> Iterator[list[bytes]]:
     for _ in range(BATCH):
-        try:
-            frames = socket.recv_multipart(zmq.NOBLOCK)
-        except zmq.Again:
+        # Asking first is cheaper than the exception of a receive that finds nothing.
+        if not int(socket.get(zmq.EVENTS)) & zmq.POLLIN:
             return
+        frames = socket.recv_multipart(zmq.NOBLOCK)
         if len(frames) >= 2:
             yield frames
