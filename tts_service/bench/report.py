@@ -36,7 +36,7 @@ def show(result: Result, console: Console | None = None) -> None:
         console.print(_rich(table))
     faults = result.faults()
     for fault in faults:
-        console.print(f"FAILED: {fault}", style="bold red", markup=False, highlight=False)
+        console.print(f"FAILED: {fault}", style="bold red", markup=False, highlight=False, soft_wrap=True)
     if not faults:
         console.print("holds", style="bold green")
 

@@ -13,7 +13,7 @@ from flask import Response
 from tts_service.errors import RequestFailed
 
 REQUEST_ID = "X-Request-Id"
-_ACCEPTABLE_ID = re.compile(r"^[A-Za-z0-9._:-]{1,128}$")
+_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
@@ -39,4 +39,4 @@ def failure_answer(error: RequestFailed) -> Response:
 
 def request_id(sent: str | None) -> str:
     """Return the id that the client sent, if it is one, or a new one."""
-    return sent if sent and _ACCEPTABLE_ID.match(sent) else "req-" + secrets.token_hex(8)
+    return sent if sent and _ACCEPTABLE_ID.fullmatch(sent) else "req-" + secrets.token_hex(8)

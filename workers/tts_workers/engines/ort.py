@@ -11,9 +11,10 @@ from tts_service.protocol import Runtime
 _SPINNING = "session.intra_op.allow_spinning"
 
 
-def cpu_session(model: Path, n_threads: int) -> Any:
+def cpu_session(model: Path | bytes, n_threads: int, weights: Path | None = None) -> Any:
     """Return an InferenceSession for `model` that runs on `n_threads` threads, the calling one included.
 
+    `model` is a file, or a serialized model whose external tensors are looked up from the directory `weights`.
     The count is explicit, because onnxruntime's default is the machine's physical cores, whatever the affinity;
     and its threads sleep while they wait, because spinning ones take a third of the throughput (measured on VITS).
     EngineBroken where the file cannot be loaded.
@@ -27,10 +28,13 @@ def cpu_session(model: Path, n_threads: int) -> Any:
     options.add_session_config_entry(_SPINNING, "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.log_severity_level = 3
+    if weights is not None:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
+    source = model if isinstance(model, bytes) else str(model)
     try:
-        return ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise EngineBroken(f"cannot load {model}: {error}") from error
+        raise EngineBroken(f"cannot load {'a graph' if isinstance(model, bytes) else model}: {error}") from error
 
 
 def session_runtime(sessions: list[Any]) -> Runtime:
