@@ -449,6 +449,9 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     retry_after_s: float = 0.0
     alone: bool = False
     """With `worker_died`: True when nothing else was running, so that the death counts against this job."""
+    killed: bool = False
+    """With `worker_died`: True when somebody or the kernel killed the process, which counts half: it may be no fault of
+    the text, or it may be its memory."""
 
 
 class Cancelled(msgspec.Struct, frozen=True, tag=True):

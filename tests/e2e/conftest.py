@@ -32,7 +32,7 @@ def either(request: pytest.FixtureRequest) -> Service:
 
 @pytest.fixture(scope="session")
 def paced() -> Iterator[Service]:
-    """One worker with two slots that makes five seconds of audio a second."""
+    """One worker that makes five seconds of audio a second."""
     with running("--engine", "tone", "--workers", "1", env=engine_options(step_cost_s=0.05, faults=True)) as service:
         yield service
 

@@ -40,7 +40,7 @@ def test_http_01_a_client_that_leaves_stops_the_work_for_it(paced: Service, leav
     # Nine tenths of the minute were never made: the queued segments vanished, the running ones stopped.
     assert audio_made_s(paced) - before_s < 15.0
     assert paced.text_of_log().count("outcome=client_gone") == n_gone + 1
-    assert paced.workers()[0]["slots"] == {"total": 2, "active": 0}
+    assert paced.workers()[0]["slots"]["active"] == 0
 
 
 @pytest.mark.parametrize("response_format", ["pcm", "wav", "mp3"])

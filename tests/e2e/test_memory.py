@@ -54,9 +54,9 @@ def one(service: Service, n: int) -> None:
 
 
 def test_mem_01_memory_and_descriptors_stay_where_they_are(either: Service) -> None:
-    at_once(lambda n: one(either, n), range(60), n_threads=4)
+    at_once(lambda n: one(either, n), range(40), n_threads=4)
     before, counted = rss(either), counts(either)
-    at_once(lambda n: one(either, n), range(200), n_threads=4)
+    at_once(lambda n: one(either, n), range(120), n_threads=4)
     for name, size in rss(either).items():
         assert size - before[name] < 8 * MB, name
     assert counts(either)[1:] == counted[1:]
@@ -121,8 +121,8 @@ def test_mem_06_aborts_and_deaths_leave_no_processes_or_descriptors_behind(morta
     kill_a_worker(service)
     assert service.pcm("Warm.")
     n_processes, counted = len(service.processes()), counts(service)[1]
-    at_once(lambda n: leave(service, n), range(100), n_threads=8)
-    for _ in range(4):
+    at_once(lambda n: leave(service, n), range(60), n_threads=8)
+    for _ in range(3):
         kill_a_worker(service)
     service.wait_idle()
     processes = service.processes()

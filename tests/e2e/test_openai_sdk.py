@@ -102,7 +102,7 @@ def test_a_refusal_for_want_of_room_is_tried_again_until_there_is_some() -> None
         client_of(service, max_retries=5) as patient,
         client_of(service) as hasty,
     ):
-        first.speech("word " * 20, response_format="wav")
+        first.speech("word " * 8, response_format="wav")
         wait_until(lambda: not service.is_idle(), 5.0, "work")
         with pytest.raises(openai.InternalServerError) as caught:
             hasty.audio.speech.create(model="tone", voice="hz400", input="Me too.")

@@ -50,7 +50,7 @@ def mixed(service: Service, n: int) -> None:
 def test_cpu_01_workers_keep_the_very_same_threads_whatever_connects(either: Service) -> None:
     at_once(lambda n: mixed(either, n), range(10), n_threads=5)
     before = worker_tasks(either)
-    at_once(lambda n: mixed(either, n), range(200), n_threads=8)
+    at_once(lambda n: mixed(either, n), range(120), n_threads=8)
     for n in range(30):
         mixed(either, n)
     with either.connect() as connection:

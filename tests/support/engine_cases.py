@@ -28,7 +28,7 @@ class EngineCase:
     name: str
     engine: str
     n_threads: int = 1
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
     expected_threads: int = 1
     """Live threads of a process that has the engine warm and nothing else: what its documentation says."""
     examples: int = 5

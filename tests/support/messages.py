@@ -155,7 +155,7 @@ EXAMPLES: list[Message] = [
     Leaving(),
     Chunk(KEY, "g1", 480, 6000),
     Done(KEY, "g1", 6480, 0.25, worker=1, queue_s=0.5),
-    Failed(KEY, "queue_full", "300 segments are waiting", "input", 2.5, alone=True),
+    Failed(KEY, "queue_full", "300 segments are waiting", "input", 2.5, alone=True, killed=True),
     Cancelled(KEY),
     Assign(job(segment=3, attempt=2)),
     Stop(),

@@ -39,8 +39,8 @@ class Segment:
     chunks: deque[Float32] = field(default_factory=deque)
     n_received: int = 0
     """Samples that have come, delivered or not."""
-    n_deaths: int = 0
-    """Workers that died while they had it alone."""
+    n_deaths: float = 0
+    """Workers that died while they had it alone; one that somebody killed counts half."""
     done: bool = False
 
 
@@ -247,13 +247,12 @@ class Speech:
         """Submit the segment again from where it stands, where that can help; else fail."""
         code = Code(failure.code)
         key = segment.job.key
-        segment.n_deaths += code is Code.WORKER_DIED and failure.alone
+        if code is Code.WORKER_DIED and failure.alone:
+            segment.n_deaths += 0.5 if failure.killed else 1
         if not code.resubmittable:
             raise RequestFailed(code, failure.message, param=failure.param, retry_after_s=failure.retry_after_s)
         if segment.n_deaths >= self._settings.max_attempts:
-            message = (
-                f"this text ended {segment.n_deaths} workers that had nothing else to do; the last: {failure.message}"
-            )
+            message = f"this text ended {key.attempt} workers that had nothing else to do; the last: {failure.message}"
             raise RequestFailed(Code.POISONOUS_TEXT, message, param="input")
         logger.info(
             "request %s: segment %d again from sample %d: %s",

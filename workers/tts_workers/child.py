@@ -52,6 +52,11 @@ class Child:
         """Ends of the processes of this index, by cause."""
 
     @property
+    def was_killed_by_others(self) -> bool:
+        """True where the last life ended by a SIGKILL that was not this supervisor's: a person's, or the kernel's."""
+        return self.exit_status == -signal.SIGKILL and not self._killed_for
+
+    @property
     def is_ready(self) -> bool:
         """True once the process has been warm."""
         return bool(self.pid) and self.phase not in _STATES

@@ -233,13 +233,15 @@ class Dispatcher:
             message = msgspec.structs.replace(message, worker=worker.index, queue_s=running.queue_s)
         self._reply(running, message)
 
-    def worker_gone(self, index: int, reason: str) -> None:
+    def worker_gone(self, index: int, reason: str, *, killed: bool = False) -> None:
         """Answer for the jobs of a worker whose process has ended."""
         worker = self.workers[index]
         lost = self.pools[worker.pool].went_down(worker)
         for running in lost:
             message = f"worker {index} ended while it spoke: {reason}"
-            self._reply(running, Failed(running.job.key, Code.WORKER_DIED, message, alone=len(lost) == 1))
+            self._reply(
+                running, Failed(running.job.key, Code.WORKER_DIED, message, alone=len(lost) == 1, killed=killed)
+            )
         self.announce()
 
     def _reply(self, running: Running, message: ToGateway, samples: bytes | None = None) -> None:

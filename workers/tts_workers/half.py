@@ -166,7 +166,7 @@ class WorkersHalf:
 
     def _reap(self, now: float) -> None:
         for child, reason in self.supervisor.reap(now, logging.INFO if self._stop_requested else logging.WARNING):
-            self.dispatcher.worker_gone(child.spec.index, reason)
+            self.dispatcher.worker_gone(child.spec.index, reason, killed=child.was_killed_by_others)
             if child.exit_status == ExitCode.ENGINE_BROKEN and self.dispatcher.pools[child.spec.pool].engine is None:
                 logger.error("pool %s: its engine cannot be loaded", child.spec.pool)
                 self._stop(ExitCode.ENGINE_BROKEN)
