@@ -25,7 +25,7 @@ def draw(runs: Sequence[ThreadsRun], figure: Any) -> None:
         cores.plot(numbers, _plottable(rolling_cores(series, width=1)), ".", color=style["color"], alpha=0.35)
     threads.set_ylabel("live threads")
     threads.yaxis.get_major_locator().set_params(integer=True)
-    cores.set_ylabel("effective cores: one connection (dots), ten (lines)")
+    cores.set_ylabel("effective cores (line: mean of ten)")
     cores.set_xlabel("fresh connection")
     for panel in (threads, cores):
         panel.set_ylim(bottom=0, top=1.25 * max(1.0, panel.get_ylim()[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -42,7 +43,7 @@ READERS = [read_whole, read_as_it_comes]
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("raw", WHOLE.values(), ids=WHOLE)
-def test_a_whole_body_is_read_however_it_is_sent(raw: bytes, read: type[bytes]) -> None:
+def test_a_whole_body_is_read_however_it_is_sent(raw: bytes, read: Callable[[Answer], bytes]) -> None:
     with answering(raw) as server, Connection(server.url, 5.0) as connection:
         answer = connection.get("/")
         assert answer.status == 200
@@ -51,7 +52,7 @@ def test_a_whole_body_is_read_however_it_is_sent(raw: bytes, read: type[bytes]) 
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("raw", BROKEN_OFF.values(), ids=BROKEN_OFF)
-def test_a_body_that_breaks_off_is_incomplete(raw: bytes, read: type[bytes]) -> None:
+def test_a_body_that_breaks_off_is_incomplete(raw: bytes, read: Callable[[Answer], bytes]) -> None:
     with answering(raw) as server, Connection(server.url, 5.0) as connection:
         answer = connection.get("/")
         with pytest.raises(http.client.IncompleteRead):

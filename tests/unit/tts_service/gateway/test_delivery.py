@@ -171,9 +171,10 @@ def test_a_stream_that_has_broken_off_never_looks_complete() -> None:
     # LAME gives its first frame out after about 1700 samples.
     streamed = Streamed(parts(3000, error=RequestFailed(Code.WORKER_DIED, "x")), "mp3")
     streamed.body.begin()
-    heard = []
+    heard: list[bytes] = []
     with pytest.raises(ConnectionResetError):
         heard.extend(streamed.body)
+    assert heard[0]
     assert streamed.outcomes == ["worker_died"]
 
 

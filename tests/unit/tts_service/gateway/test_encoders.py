@@ -22,7 +22,8 @@ MP3_SLACK = 1105 + 2 * 1152
 
 
 def tone(n_samples: int, rate_hz: int = RATE_HZ) -> Int16:
-    return np.rint(9000 * np.sin(2 * np.pi * 440 * np.arange(n_samples) / rate_hz)).astype("<i2")
+    pcm: Int16 = np.rint(9000 * np.sin(2 * np.pi * 440 * np.arange(n_samples) / rate_hz)).astype("<i2")
+    return pcm
 
 
 def encode(

@@ -40,10 +40,9 @@ def test_a_port_in_use_cannot_be_had_twice() -> None:
             listen("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.1", "not an address"])
-def test_an_address_that_is_not_this_machines_cannot_be_had(host: str) -> None:
-    with pytest.raises(CannotStart, match=f"cannot listen on {host} port 0"):
-        listen(host, 0)
+def test_an_address_that_is_not_this_machines_cannot_be_had() -> None:
+    with pytest.raises(CannotStart, match=r"cannot listen on 203\.0\.113\.1 port 0: Cannot assign requested address"):
+        listen("203.0.113.1", 0)
 
 
 def test_a_port_that_was_used_a_moment_ago_can_be_had_again() -> None:
