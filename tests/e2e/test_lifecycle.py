@@ -109,7 +109,7 @@ def test_a_second_signal_ends_everything_at_once() -> None:
         wait_until(lambda: all(map(is_gone, family)), 5.0, "the end of the whole family")
 
 
-def test_life_08_before_it_is_ready_the_service_says_so_at_once_and_in_strict_json() -> None:
+def test_life_08_val_12_before_it_is_ready_the_service_says_so_at_once_in_strict_json() -> None:
     with running("--engine", "tone", env=engine_options(load_s=1.5), wait=False) as service:
         wait_until(lambda: service.request("GET", "/health")[0] == 200, 10.0, "alive")
         status, error, headers = service.request("GET", "/ready")
@@ -117,7 +117,7 @@ def test_life_08_before_it_is_ready_the_service_says_so_at_once_and_in_strict_js
         assert int(headers["Retry-After"]) >= 1
         answer, body = service.speak("Too early.")
         assert (answer.status, json.loads(body)["error"]["code"]) == (503, "not_ready")
-        # VAL-12: averages over nothing are still numbers.
+        # Averages over nothing are still numbers.
         for path in ("/health", "/workers", "/v1/models", "/v1/audio/models", "/v1/audio/voices"):
             assert service.request("GET", path)[0] in (200, 503), path
         wait_until(service.is_ready, 20.0, "ready")

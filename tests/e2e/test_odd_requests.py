@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from support.samples import tone_samples
 from support.service import Service
@@ -57,6 +62,31 @@ def test_val_08_json_is_read_whatever_else_the_headers_say(tone: Service, header
 def test_limits_themselves_are_allowed(tone: Service) -> None:
     for fields in ({"speed": 0.25}, {"speed": 4}, {"seed": 2**63 - 1}, {"sample_rate": 8000}, {"sample_rate": 48000}):
         assert tone.speak("Just so.", **fields)[0].status == 200, fields
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = ("input", "voice", "model", "response_format", "speed", "seed", "language", "sample_rate", "stream")
+
+
+@settings(max_examples=150, deadline=None)
+@given(fields=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=5), text=st.text(max_size=20))
+def test_val_08_whatever_json_comes_the_answer_is_audio_or_a_clear_refusal(
+    tone: Service, fields: dict[str, Any], text: str
+) -> None:
+    # Python's JSON has NaN and Infinity, and writes lone surrogates as escapes: so may a client's.
+    body = json.dumps({"input": text} | fields).encode()
+    status, value, headers = tone.post_raw(body)
+    assert status in (200, 400, 404)
+    if status == 200:
+        assert headers["Content-Type"].startswith("audio/")
+        assert len(value) > 44
+    else:
+        assert value["error"]["message"]
+        assert value["error"]["code"]
 
 
 @pytest.mark.parametrize("model", ["tts-1", "tts-1-hd", "gpt-4o-mini-tts", "default", "tone", "", None])

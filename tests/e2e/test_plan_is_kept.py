@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -103,7 +104,9 @@ def test_answers_say_where_their_time_went() -> None:
 
 
 def test_the_plan_command_and_the_service_agree() -> None:
-    done = subprocess.run(["tts-service", "plan", "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tts_service", "plan", "--json"], capture_output=True, text=True, check=True
+    )
     with running("--engine", "tone") as service:
         assert [worker["cpus"] for worker in service.workers()] == [
             worker["cpus"] for worker in json.loads(done.stdout)["workers"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ import pytest
 
 from support.load import at_once
 from support.samples import pcm_of_wav
+from support.sentences import PLAIN
 from support.service import Service, engine_options, running, wait_until
 
 pytestmark = pytest.mark.system
@@ -52,6 +54,19 @@ def test_same_request_same_bytes_after_every_kind_of_restart(engine: str, reques
             assert all_bytes(service, n_threads=4) == before
         wait_until(lambda: all(worker["state"] == "ready" for worker in service.workers()), 20.0, "all workers warm")
         assert all_bytes(service, n_threads=4) == before
+
+
+def test_a_stream_of_the_embedded_voice_goes_on_byte_for_byte_when_its_workers_are_killed(hibari: Service) -> None:
+    fields = {"input": " ".join(PLAIN) * 2, "response_format": "pcm", "stream": True, "seed": 7}
+    undisturbed = hibari.pcm(fields["input"], seed=7)
+    with running("--engine", "hibari") as service, service.connect() as connection:
+        pids = [worker["pid"] for worker in service.workers()]
+        chunks = connection.post("/v1/audio/speech", fields).chunks()
+        heard = next(chunks)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        assert heard + b"".join(chunks) == undisturbed
+        assert re.search(r"segment \d+ again from sample \d+", service.text_of_log())
 
 
 def test_a_repeated_sentence_sounds_alike_and_not_identical(hibari: Service) -> None:

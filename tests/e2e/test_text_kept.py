@@ -80,6 +80,7 @@ def _utf16(text: str) -> list[int]:
         ("<b>bold</b> move", "bold move"),
         ("x <<< y >>> z", ""),
         ("&lt;tag&gt; &amp; more", "more"),
+        # TXT-03: words glued by a bracket and dashes.
         ("a handful of people (the inner circle)—and everyone else—noticed", "circle and everyone else noticed"),
     ],
 )

@@ -76,6 +76,7 @@ def _add_catalogue(app: Flask, client: DispatcherClient) -> None:
             "sample_rate": pool.engine.sample_rate_hz,
             "default_voice": pool.default_voice,
             "speed": {"min": pool.engine.min_speed, "max": pool.engine.max_speed},
+            "notes": {voice.id: voice.note for voice in pool.engine.voices if voice.note},
         }
 
     @app.get("/v1/models")
@@ -103,6 +104,7 @@ def _add_catalogue(app: Flask, client: DispatcherClient) -> None:
                 "engine": pool.engine.name,
                 "model": pool.name,
                 "sample_rate": pool.engine.sample_rate_hz,
+                "note": voice.note,
             }
             for pool in client.pools.values()
             for voice in pool.engine.voices

@@ -14,14 +14,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-import zmq
-
 from tts_service import __version__
 from tts_service.errors import Code, ProtocolError, RequestFailed
 from tts_service.gateway.channel import Audio, Channel
+from tts_service.gateway.dispatcher_socket import DispatcherSocket
 from tts_service.protocol import (
     PROTOCOL_VERSION,
-    TO_GATEWAY,
     Alive,
     Beat,
     Bye,
@@ -48,8 +46,6 @@ from tts_service.protocol import (
     Submit,
     ToGateway,
     Welcome,
-    decode,
-    encode,
 )
 
 logger = logging.getLogger(__name__)
@@ -57,6 +53,7 @@ logger = logging.getLogger(__name__)
 HEARTBEAT_S = 1.0
 # A dispatcher that is silent for so long is taken for lost; it answers every heartbeat.
 SILENCE_S = 4.0
+RETRY_S = 0.05
 STATUS_TIMEOUT_S = 2.0
 # A gateway that was started again under load has its first requests before it has its dispatcher's greeting.
 FIRST_WORD_S = 1.0
@@ -190,34 +187,27 @@ class DispatcherClient:
     # The owner thread
 
     def _run(self) -> None:
-        context = zmq.Context(io_threads=1)
-        self._socket = context.socket(zmq.DEALER)
-        self._socket.identity = f"gateway-{os.getpid()}-{secrets.token_hex(4)}".encode()
-        self._socket.sndhwm = self._socket.rcvhwm = 0
-        self._socket.linger = 500
-        self._socket.reconnect_ivl = 50
-        self._socket.connect(self._endpoint)
-        poller = zmq.Poller()
-        poller.register(self._socket, zmq.POLLIN)
-        poller.register(self._wake_fd, zmq.POLLIN)
+        # In this thread: a ZeroMQ socket does not survive a fork, nor two threads.
+        self._socket = DispatcherSocket(self._endpoint, self._wake_fd)
         next_beat_s = 0.0
         while not self._closing.is_set():
             now = time.monotonic()
             if now >= next_beat_s:
-                next_beat_s = now + HEARTBEAT_S
-                if self.connected:
-                    self._send(Alive(self._n_requests()))
-                else:
-                    self._greet()
+                sent = self._send(Alive(self._n_requests())) if self.connected else self._greet()
+                next_beat_s = now + (HEARTBEAT_S if sent else RETRY_S)
                 self._look(now)
-            poller.poll(int((next_beat_s - now) * 1000) + 1)
+            self._socket.wait(next_beat_s - now)
             self._send_commands()
             self._receive()
         self._send(Bye())
-        context.destroy(linger=500)
+        self._socket.close()
 
-    def _send(self, message: FromGateway) -> None:
-        self._socket.send(encode(message))
+    def _send(self, message: FromGateway) -> bool:
+        """Send; return False where nobody is connected, which is how a dispatcher's death shows first."""
+        sent = self._socket.send(message)
+        if not sent:
+            self._lose("its socket is gone")
+        return sent
 
     def _send_commands(self) -> None:
         try:
@@ -237,15 +227,13 @@ class DispatcherClient:
                 del self._held[message.key]
             elif isinstance(message, RequestReport) and not self.connected:
                 self._reports.append(message)
-            else:
-                self._send(message)
+            elif not self._send(message) and isinstance(message, Submit):
+                self._hold(message)
 
     def _receive(self) -> None:
-        # Asking first is cheaper than the exception of a receive that finds nothing.
-        while int(self._socket.get(zmq.EVENTS)) & zmq.POLLIN:
-            frames = self._socket.recv_multipart(zmq.NOBLOCK)
+        for message, payload in self._socket.receive():
             try:
-                self._handle(decode(TO_GATEWAY, frames[0]), frames[1] if len(frames) > 1 else b"")
+                self._handle(message, payload)
             except ProtocolError as error:
                 logger.error("ignored a message of the dispatcher: %s", error)
 
@@ -274,10 +262,10 @@ class DispatcherClient:
         elif isinstance(message, Refused):
             self._refuse(message)
 
-    def _greet(self) -> None:
+    def _greet(self) -> bool:
         """Begin anew with the dispatcher, which drops all that it may still have of this gateway's."""
         self._greeting = True
-        self._send(Hello(PROTOCOL_VERSION, __version__))
+        return self._send(Hello(PROTOCOL_VERSION, __version__))
 
     def _welcomed(self, incarnation: str) -> None:
         self.refused = ""
@@ -292,8 +280,8 @@ class DispatcherClient:
         if not self.connected:
             logger.info("connected to the dispatcher at %s", self._endpoint)
         self.connected, self._gave_up = True, False
-        while self._reports:
-            self._send(self._reports.popleft())
+        while self._reports and self._send(self._reports[0]):
+            self._reports.popleft()
         self._send_held()
 
     def _learn(self, catalogue: Catalogue) -> None:
@@ -318,10 +306,10 @@ class DispatcherClient:
             channel.put(Failed(key, Code.NOT_READY, _NOT_BACK))
 
     def _send_held(self) -> None:
-        if self._takes_jobs:
-            held, self._held = self._held, {}
-            for message in held.values():
-                self._send(message)
+        while self._takes_jobs and self._held:
+            key = next(iter(self._held))
+            if self._send(self._held[key]):
+                del self._held[key]
 
     def _lose(self, reason: str) -> None:
         if self.connected:

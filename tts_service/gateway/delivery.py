@@ -32,8 +32,10 @@ def whole(pcm: Iterator[Int16], encoder: Encoder, max_audio_s: float) -> bytes:
     for part in pcm:
         n_samples += len(part)
         parts.append(part)
-        if n_samples > max_audio_s * encoder.rate_hz:
-            message = f"the audio is longer than {max_audio_s:g} s, the limit of an answer in one piece; stream it"
+        limit = min(max_audio_s * encoder.rate_hz, encoder.max_samples)
+        if n_samples > limit:
+            seconds = limit / encoder.rate_hz
+            message = f"the audio is longer than {seconds:g} s, the limit of such an answer in one piece; stream it"
             raise RequestFailed(Code.AUDIO_TOO_LONG, message, param="input")
     return encoder.begin(n_samples) + b"".join(map(encoder.encode, parts)) + encoder.end()
 

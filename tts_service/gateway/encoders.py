@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -31,6 +32,9 @@ class Encoder(ABC):
         """Wall time of encoding so far."""
         self.n_bytes = 0
         """Of coded audio so far."""
+
+    max_samples = sys.maxsize
+    """Longest audio that the format can hold when it says its length."""
 
     @property
     @abstractmethod
@@ -73,6 +77,9 @@ class PcmEncoder(Encoder):
 
 class WavEncoder(Encoder):
     """A canonical 44-byte RIFF header (format 1, one channel, 16 bits), then the samples."""
+
+    # RIFF counts bytes in 32 bits, and the 36 of the header after the first two fields with them.
+    max_samples = (UNKNOWN_SIZE - 36) // 2 - 1
 
     @property
     def content_type(self) -> str:

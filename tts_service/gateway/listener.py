@@ -15,7 +15,7 @@ SILENT_S = 60
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening TCP socket; CannotStart where the address cannot be had."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise CannotStart(

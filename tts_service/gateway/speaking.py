@@ -45,11 +45,15 @@ class Speaker:
         encoder = make_encoder(utterance.response_format, utterance.sample_rate_hz, self.settings.mp3_kbps)
         connection = Connection(request.environ)
         connection.limit_sends(self.settings.send_timeout_s)
-        self.admission.enter()
         # Clients choose their request ids, and may choose the same one twice.
         channel = self.client.open(f"{request_id}.{next(self._numbers)}")
         speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open)
         turn = _Turn(speech, utterance, encoder, request_id, self.admission, tally)
+        try:
+            self.admission.enter()
+        except RequestFailed:
+            speech.close()
+            raise
         try:
             if utterance.streamed and connection.can_show_failure:
                 return self._streamed(turn)

@@ -60,8 +60,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 7200.0
     max_segment_s: Annotated[float, _meta("Longest audio of one segment (sentence).", "s", gt=0, le=3600)] = 120.0
     sample_rate_hz: Annotated[
-        int,
-        _meta("Sample rate of answers where the request names none; 0 for the voice's own.", "Hz", ge=0, le=192_000),
+        Literal[0, 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000],
+        _meta("Sample rate of answers where the request names none; 0 for the voice's own.", "Hz"),
     ] = 24_000
     segment_chars: Annotated[
         int,
@@ -164,7 +164,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One pool: an engine with its models, and the processes that run it."""
 
-    engine: Annotated[Literal["hibari", "tone"], _meta("What synthesizes.")] = "hibari"
+    engine: Annotated[Literal["hibari", "piper", "tone"], _meta("What synthesizes.")] = "hibari"
     models: Annotated[str, _meta("Directory of the engine's model files, where it takes any.")] = ""
     workers: Annotated[
         int, _meta("Synthesis processes; 0 for as many as the CPUs carry at `threads` each.", ge=0, le=1024)

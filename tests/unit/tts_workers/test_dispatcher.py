@@ -150,6 +150,21 @@ def test_a_returning_gateway_is_let_in_again(world: DispatcherWorld) -> None:
     assert world.assigned() == [job(request_id="a", attempt=2).key]
 
 
+def test_a_gateway_that_greets_again_has_its_earlier_jobs_dropped(world: DispatcherWorld) -> None:
+    world.hello(b"g2")
+    for name in "abcdef":
+        world.submit(name, b"g2" if name == "f" else b"g1")
+    running = world.assigned()
+    world.hello(b"g1")
+    assert {*world.told_to_cancel(0), *world.told_to_cancel(1)} == set(running)
+    again = world.submit("e", attempt=2)
+    for index in (0, 1):
+        for one in world.told_to_cancel(index):
+            world.end(index, Cancelled(one))
+    assert key("e") not in world.assigned()
+    assert {again.key, key("f")} <= set(world.assigned())
+
+
 # Jobs
 
 

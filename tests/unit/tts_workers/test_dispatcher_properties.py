@@ -21,10 +21,15 @@ class FakeWorker:
         self.n_slots = n_slots
         self.alive = True
         self.jobs: list[JobKey] = []
+        self.suspect: JobKey | None = None
+        """The last job that had to run alone."""
 
     def read(self, order: object) -> JobKey | None:
         """Carry out an order; return the job that it stopped, if it did."""
         if isinstance(order, Assign):
+            assert not order.job.alone or not self.jobs, "a suspect is not alone"
+            assert self.suspect not in self.jobs, "a job beside a suspect"
+            self.suspect = order.job.key if order.job.alone else self.suspect
             self.jobs.append(order.job.key)
             assert len(self.jobs) <= self.n_slots, "more jobs than slots"
         elif isinstance(order, Cancel) and order.key in self.jobs:
@@ -60,18 +65,18 @@ class DispatcherMachine(RuleBasedStateMachine):
             if self.workers[index].alive and (stopped := self.workers[index].read(order)) is not None:
                 self.world.end(index, Cancelled(stopped))
 
-    @rule(gateway=gateways, segment=st.integers(0, 1), n=st.integers(1, 4))
-    def submit(self, gateway: bytes, segment: int, n: int) -> None:
+    @rule(gateway=gateways, segment=st.integers(0, 1), n=st.integers(1, 4), alone=st.sampled_from([False, False, True]))
+    def submit(self, gateway: bytes, segment: int, n: int, alone: bool) -> None:
         for _ in range(n if self.lives_now(gateway) else 0):
             self.n_jobs += 1
             was_full = self.world.pools["default"].queue.is_full
-            key = self.world.submit(f"r{self.n_jobs}", gateway, segment=segment).key
+            key = self.world.submit(f"r{self.n_jobs}", gateway, segment=segment, attempt=1 + alone, alone=alone).key
             self.owner[key] = (gateway, self.lives[gateway])
             codes = [last.code for _, last in self.world.lasts(key) if isinstance(last, Failed)]
             if self.draining:
                 assert codes == [Code.DRAINING]
             else:
-                assert codes == ([Code.QUEUE_FULL] if was_full and segment == 0 else [])
+                assert codes == ([Code.QUEUE_FULL] if was_full and segment == 0 and not alone else [])
 
     @rule(gateway=gateways, which=st.integers(0, 10), any_job=st.booleans())
     def cancel(self, gateway: bytes, which: int, any_job: bool) -> None:
@@ -157,7 +162,8 @@ class DispatcherMachine(RuleBasedStateMachine):
             still_there = life == self.lives[gateway] and self.lives_now(gateway)
             assert len(self.world.lasts(key)) == 1 or not still_there, f"{key} was never answered"
         for index, worker in enumerate(self.workers):
-            assert self.world.dispatcher.workers[index].credits == worker.n_slots
+            link = self.world.dispatcher.workers[index]
+            assert link.credits == link.n_free == worker.n_slots
 
 
 DispatcherMachine.TestCase.settings = property_settings(80, n_steps=60)

@@ -57,13 +57,6 @@ def test_more_threads_than_cpus_are_refused(tmp_path: Path) -> None:
     assert "1000" in line
 
 
-def test_a_directory_path_too_long_for_sockets_is_refused(tmp_path: Path) -> None:
-    code, lines = start_in_vain("--engine", "tone", "--runtime-dir", str(tmp_path / ("x" * 120)))
-    assert code == ExitCode.CANNOT_START
-    (line,) = lines
-    assert "shorter --runtime-dir" in line
-
-
 def test_on_sigterm_running_jobs_finish_and_waiting_ones_are_handed_back() -> None:
     with running_half(*ONE_WORKER, env=engine_options(faults=True)) as half, FakeGateway(half.runtime_dir) as gateway:
         gateway.wait_warm()

@@ -75,6 +75,7 @@ def test_a_job_that_is_cancelled_while_it_waits_is_never_sent(dispatcher: FakeDi
     dispatcher.greets = False
     dispatcher.start()
     client = connect()
+    dispatcher.expect(Hello)
     gone, staying = client.open("gone"), client.open("staying")
     gone.submit(job(request_id="gone"))
     staying.submit(job(request_id="staying"))

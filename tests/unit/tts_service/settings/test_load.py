@@ -77,7 +77,7 @@ def test_a_flag_that_is_no_text_is_taken_as_it_is() -> None:
         ("[gateway]\nmp3_kbps = 65", ["gateway.mp3_kbps", "65", "one of 32, 40"]),
         ('[service]\nlog_level = "loud"', ["service.log_level", "'loud'", "one of debug, error"]),
         ('[workers]\ncpus = "all"', ["workers.cpus", "'all'", "text matching"]),
-        ('[pools.default]\nengine = "piper"', ["pools.default.engine", "'piper'", "one of hibari, tone"]),
+        ('[pools.default]\nengine = "flite"', ["pools.default.engine", "'flite'", "one of hibari, "]),
         ("[pools.default]\noptions = 3", ["pools.default.options", "3", "a table of names and values"]),
         ("[pools.default]\noptions = {a = [1]}", ["pools.default.options", "[1]", "a table of names and values"]),
         ("[gateway.port]\nx = 1", ["gateway.port", "{'x': 1}", "a whole number"]),
