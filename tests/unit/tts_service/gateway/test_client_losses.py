@@ -75,7 +75,7 @@ def test_a_job_that_is_cancelled_while_it_waits_is_never_sent(dispatcher: FakeDi
     dispatcher.greets = False
     dispatcher.start()
     client = connect()
-    dispatcher.expect(Hello)
+    dispatcher.until(lambda: dispatcher.hellos, "a Hello")
     gone, staying = client.open("gone"), client.open("staying")
     gone.submit(job(request_id="gone"))
     staying.submit(job(request_id="staying"))
@@ -253,6 +253,7 @@ def test_reports_wait_for_the_dispatcher_a_bounded_number_of_them(
     dispatcher.greets = False
     dispatcher.start()
     client = connect()
+    dispatcher.until(lambda: dispatcher.hellos, "a Hello")
     reports = [RequestReport(f"/{number}", "complete", 0.1) for number in range(5)]
     for report in reports:
         client.report(report)

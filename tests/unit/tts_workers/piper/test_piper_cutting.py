@@ -15,6 +15,8 @@ from support.synthetic_vits import Build, write_voice
 from tts_service.errors import EngineBroken
 from tts_workers.engines.ort import cpu_session
 from tts_workers.engines.piper.cutting import Cut, cut
+from tts_workers.engines.piper.ids import Alphabet
+from tts_workers.engines.piper.phonemes import Reader
 from tts_workers.engines.piper.synthesis import (
     Floats,
     Run,
@@ -92,9 +94,10 @@ def test_the_parts_sound_like_the_untouched_graph(tmp_path: Path, build: Build, 
     found = cut(voice)
     assert set(found.parts) == {"encoder", "body", "tail"}
     untouched, ours = both_ways(voice, found, TEXT, longest)
+    # Amplified by random weights, sums in another order differ more than in a real voice.
+    assert np.abs(ours - untouched).max() < 1e-4
     assert len(untouched) > 20_000 / 512 * build.strides[0] * build.strides[1]
     assert np.abs(untouched).max() > 0.1
-    assert np.abs(ours - untouched).max() < 1e-5
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +112,11 @@ def cut_joe(joe: VoiceFile) -> Cut:
 
 @pytest.mark.parametrize("longest", [100_000, 130])
 def test_the_parts_of_the_real_voice_sound_like_it(joe: VoiceFile, cut_joe: Cut, longest: int) -> None:
-    untouched, ours = both_ways(joe, cut_joe, joe.trial_ids(120), longest)
+    (sentence,) = Reader(joe).sentences("The quick brown fox, number 7, jumps over the lazy dog.")
+    (ids,) = Alphabet(joe).parts(sentence)
+    untouched, ours = both_ways(joe, cut_joe, ids, longest)
     assert len(untouched) > 2 * 22050
+    assert np.abs(untouched).max() > 0.1
     assert np.abs(ours - untouched).max() < 1e-5
 
 
