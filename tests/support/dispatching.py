@@ -33,6 +33,11 @@ M = TypeVar("M")
 Last = Done | Failed | Cancelled
 
 
+def key(name: str) -> JobKey:
+    """Return the key of the first attempt at the first segment of a request."""
+    return job(request_id=name).key
+
+
 class DispatcherWorld:
     """`n_slots` has a number for each worker; all are of one pool unless `pools` names one for each."""
 
@@ -90,6 +95,12 @@ class DispatcherWorld:
     def lasts(self, key: JobKey) -> list[tuple[bytes, Last]]:
         """Return the last messages of a job, and who got them."""
         return [(to, message) for to, message, _ in self.sent if isinstance(message, Last) and message.key == key]
+
+    def failure(self, of: JobKey) -> Failed:
+        """Return the failure that a job has ended in."""
+        ((_, last),) = self.lasts(of)
+        assert isinstance(last, Failed)
+        return last
 
     # Workers
 

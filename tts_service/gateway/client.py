@@ -193,8 +193,9 @@ class DispatcherClient:
         while not self._closing.is_set():
             now = time.monotonic()
             if now >= next_beat_s:
-                sent = self._send(Alive(self._n_requests())) if self.connected else self._greet()
-                next_beat_s = now + (HEARTBEAT_S if sent else RETRY_S)
+                next_beat_s = now + HEARTBEAT_S
+                if not (self._send(Alive(self._n_requests())) if self.connected else self._greet()):
+                    next_beat_s = now + RETRY_S
                 self._look(now)
             self._socket.wait(next_beat_s - now)
             self._send_commands()

@@ -51,6 +51,8 @@ logger = logging.getLogger(__name__)
 
 # How often the loop looks at its children and gateways when nothing happens.
 TICK_S = 1.0
+# Signals this close together count as one.
+SAME_SIGNAL_S = 0.5
 
 
 class WorkersHalf:
@@ -61,6 +63,7 @@ class WorkersHalf:
         self.runtime_dir = runtime_dir
         self._stop_requested = 0
         self._stop_by_s = 0.0
+        self._signalled_s = 0.0
         self._last_look_s = 0.0
         self._was_warm = False
         self._exit_code = ExitCode.OK
@@ -209,7 +212,11 @@ class WorkersHalf:
         logger.info("stopped")
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        self._stop_requested += 1
+        # A service manager may signal every process of the group, and a parent its children: that is one request.
+        now = time.monotonic()
+        if not self._stop_requested or now - self._signalled_s > SAME_SIGNAL_S:
+            self._stop_requested += 1
+        self._signalled_s = now
 
     def _gateway_unreachable(self, identity: bytes) -> None:
         self.dispatcher.gateway_gone(identity, "unreachable")

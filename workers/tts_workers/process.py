@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
+from types import FrameType
 
 import zmq
 
@@ -126,10 +128,15 @@ class WorkerProcess:
         generation = generation_of(engine.info, self.spec.n_threads)
         core = SynthesisCore(engine, generation, self.spec.n_slots, self.link.send)
         cpus = sorted(os.sched_getaffinity(0))
+        # A signal to the whole group asks for an orderly end, too: finish what is in the slots, then leave.
+        signal.signal(signal.SIGTERM, self._note_signal)
         self.link.send(Ready(engine.info, generation, cpus, self.spec.n_threads, engine.runtime(), pace))
         self.link.send(Credit(self.spec.n_slots))
         self._enter(Phase.IDLE)
         return core
+
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
 
     def _handle(self, core: SynthesisCore, message: ToWorker) -> None:
         if isinstance(message, Assign):

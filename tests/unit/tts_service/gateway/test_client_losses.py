@@ -36,6 +36,8 @@ def lose(monkeypatch: pytest.MonkeyPatch) -> Lose:
 
 def commands_are_through(dispatcher: FakeDispatcher, client: DispatcherClient) -> None:
     """Wait until everything that the client was told before has been sent or held back."""
+    # Before the socket is connected a fence is dropped, as any such message is.
+    dispatcher.until(lambda: dispatcher.hellos, "a Hello")
     n_fences = len(dispatcher.all_of(Rekey))
     client.rekey(FENCE, 0.0)
     dispatcher.expect(Rekey, n_fences + 1)

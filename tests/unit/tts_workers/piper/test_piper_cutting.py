@@ -117,7 +117,8 @@ def test_the_parts_of_the_real_voice_sound_like_it(joe: VoiceFile, cut_joe: Cut,
     untouched, ours = both_ways(joe, cut_joe, ids, longest)
     assert len(untouched) > 2 * 22050
     assert np.abs(untouched).max() > 0.1
-    assert np.abs(ours - untouched).max() < 1e-5
+    # onnxruntime rearranges the whole graph and its parts differently; 4e-5 was seen.
+    assert np.abs(ours - untouched).max() < 1e-4
 
 
 def test_what_is_found_out_about_the_real_voice(cut_joe: Cut) -> None:
