@@ -32,13 +32,13 @@ def start_in_vain(*flags: str) -> tuple[int, list[str]]:
 
 
 def test_a_second_instance_on_the_same_directory_is_refused(half: Half) -> None:
-    code, lines = start_in_vain("--engine", "tone", "--runtime-dir", str(half.runtime_dir))
-    assert code == ExitCode.CANNOT_START
-    (line,) = lines
-    assert "another tts-service (workers" in line
-    assert str(half.process.pid) in line
     with FakeGateway(half.runtime_dir) as gateway:
         gateway.wait_warm()
+        code, lines = start_in_vain("--engine", "tone", "--runtime-dir", str(half.runtime_dir))
+        assert code == ExitCode.CANNOT_START
+        (line,) = lines
+        assert "another tts-service (workers" in line
+        assert str(half.process.pid) in line
         assert isinstance(gateway.last(gateway.submit("Still here.")), Done)
 
 

@@ -102,11 +102,17 @@ def test_a_damaged_entry_is_made_anew(tmp_path: Path, voice: VoiceFile, content:
     assert get(tmp_path / "cache", make) == entry
 
 
-def test_an_entry_without_its_weights_is_made_anew(tmp_path: Path, voice: VoiceFile) -> None:
+@pytest.mark.parametrize("name", [WEIGHTS, "tail.onnx"])
+def test_an_entry_with_a_file_missing_or_cut_short_is_made_anew(tmp_path: Path, voice: VoiceFile, name: str) -> None:
     make = Counted(voice)
-    (get(tmp_path / "cache", make).directory / WEIGHTS).unlink()
-    assert (get(tmp_path / "cache", make).directory / WEIGHTS).exists()
-    assert make.n == 2
+    path = get(tmp_path / "cache", make).directory / name
+    size = path.stat().st_size
+    path.unlink()
+    get(tmp_path / "cache", make)
+    os.truncate(path, size // 2)
+    get(tmp_path / "cache", make)
+    assert path.stat().st_size == size
+    assert make.n == 3
 
 
 def refuse(*arguments: object, **options: object) -> None:
