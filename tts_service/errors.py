@@ -49,6 +49,7 @@ class Code(enum.StrEnum):
     GENERATION_CHANGED = "generation_changed"
     VERSION_MISMATCH = "version_mismatch"
     ENGINE_FAILED = "engine_failed"
+    ENGINE_FAILED_TOGETHER = "engine_failed_together"
     TIMED_OUT = "timed_out"
     INTERNAL = "internal"
 
@@ -86,10 +87,14 @@ _STATUS: dict[Code, int] = {
     Code.GENERATION_CHANGED: 503,
     Code.VERSION_MISMATCH: 503,
     Code.ENGINE_FAILED: 500,
+    Code.ENGINE_FAILED_TOGETHER: 500,
     Code.TIMED_OUT: 504,
     Code.INTERNAL: 500,
 }
-_RESUBMITTABLE = frozenset({Code.WORKER_DIED, Code.DISPATCHER_LOST, Code.DRAINING})
+_RESUBMITTABLE = frozenset({Code.WORKER_DIED, Code.ENGINE_FAILED_TOGETHER, Code.DISPATCHER_LOST, Code.DRAINING})
+
+# Whether it was this job or a neighbour's that did it shows only when it runs alone.
+SUSPICIOUS = frozenset({Code.WORKER_DIED, Code.ENGINE_FAILED_TOGETHER})
 
 
 class TtsError(Exception):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,8 +59,8 @@ class Answer:
 class Connection:
     """One connection to a server; a context manager."""
 
-    def __init__(self, url: str, timeout_s: float) -> None:
-        self._connection, path = _open(url, timeout_s)
+    def __init__(self, url: str, timeout_s: float, source: str = "") -> None:
+        self._connection, path = _open(url, timeout_s, source)
         self._prefix = path.rstrip("/")
         self.url = url
 
@@ -75,6 +77,12 @@ class Connection:
     def close(self) -> None:
         """Close the connection, whatever is still to come on it."""
         self._connection.close()
+
+    def break_off(self) -> None:
+        """End what another thread is doing with this connection, which then fails there."""
+        if (sock := self._connection.sock) is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Connection:
         return self
@@ -94,13 +102,17 @@ class Connection:
             raise Unavailable(f"the server at {self.url} broke off: {error!r}") from error
 
 
-def _open(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection, str]:
-    """Return a connection for `url`, not yet made, and the path in it. UsageError where it is no URL of a server."""
+def _open(url: str, timeout_s: float, source: str) -> tuple[http.client.HTTPConnection, str]:
+    """Return a connection for `url`, not yet made, and the path in it. UsageError where it is no URL of a server.
+
+    `source` is the address of this machine that it is to come from, "" for any.
+    """
     try:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        return kind(parts.hostname, parts.port, timeout=timeout_s), parts.path
+        address = (source, 0) if source else None
+        return kind(parts.hostname, parts.port, timeout=timeout_s, source_address=address), parts.path
     except (ValueError, http.client.InvalidURL):
         raise UsageError(f"--url {url}: expected something like http://127.0.0.1:8000") from None

@@ -67,13 +67,15 @@ class Job(msgspec.Struct, frozen=True):
     """Bytes of float32 audio that the gateway has room for."""
 
 
-class Voice(msgspec.Struct, frozen=True):
+class Voice(msgspec.Struct, frozen=True, omit_defaults=True):
     """A voice that an engine can speak with."""
 
     id: str
     name: str
     languages: list[str]
     """BCP 47 tags."""
+    note: str = ""
+    """What is unusual about how it runs, in words."""
 
 
 class EngineInfo(msgspec.Struct, frozen=True):

@@ -114,10 +114,10 @@ def test_the_number_of_steps_depends_on_the_job_alone(engine: Engine) -> None:
     assert len(lengths[0]) >= 2
 
 
-def test_a_faster_speech_is_shorter_and_about_as_much_as_it_is_faster(engine: Engine) -> None:
-    low, high = engine.info.min_speed, engine.info.max_speed
+def test_a_faster_speech_is_shorter_and_about_as_much_as_it_is_faster(reader: Engine) -> None:
+    low, high = reader.info.min_speed, reader.info.max_speed
     speeds = sorted({low, 0.5, 0.8, 1.0, 1.25, 1.6, 2.0, high})
-    lengths = [len(speak(engine, job_for(engine, TEXTS[1], speed=speed)).samples) for speed in speeds]
+    lengths = [len(speak(reader, job_for(reader, TEXTS[1], speed=speed)).samples) for speed in speeds]
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) == len(lengths)
     usual = lengths[speeds.index(1.0)]
@@ -125,22 +125,22 @@ def test_a_faster_speech_is_shorter_and_about_as_much_as_it_is_faster(engine: En
         assert length * speed == pytest.approx(usual, rel=SPEED_TOLERANCE)
 
 
-def test_a_longer_text_takes_longer(engine: Engine) -> None:
-    lengths = [len(speak(engine, job_for(engine, "one two three " * n)).samples) for n in (1, 2, 4, 8)]
+def test_a_longer_text_takes_longer(reader: Engine) -> None:
+    lengths = [len(speak(reader, job_for(reader, "one two three " * n)).samples) for n in (1, 2, 4, 8)]
     assert lengths == sorted(lengths)
     assert lengths[3] > 4 * lengths[0]
 
 
-def test_the_longest_text_is_spoken_to_its_end(engine: Engine) -> None:
-    longest = ("The quick brown fox jumps over the lazy dog. " * 99)[: engine.info.max_segment_chars - 1] + "."
+def test_the_longest_text_is_spoken_to_its_end(reader: Engine) -> None:
+    longest = ("The quick brown fox jumps over the lazy dog. " * 99)[: reader.info.max_segment_chars - 1] + "."
     half = longest[: len(longest) // 2]
-    whole = speak(engine, job_for(engine, longest)).samples
-    assert len(whole) == pytest.approx(2 * len(speak(engine, job_for(engine, half)).samples), rel=0.1)
-    assert loudness(whole[-2 * engine.info.sample_rate_hz :]) > 0.01
+    whole = speak(reader, job_for(reader, longest)).samples
+    assert len(whole) == pytest.approx(2 * len(speak(reader, job_for(reader, half)).samples), rel=0.1)
+    assert loudness(whole[-2 * reader.info.sample_rate_hz :]) > 0.01
 
 
-def test_a_word_as_long_as_a_segment_is_not_cut_short(engine: Engine) -> None:
-    lengths = [len(speak(engine, job_for(engine, "ab" * (n // 2))).samples) for n in (60, 120, 240)]
+def test_a_word_as_long_as_a_segment_is_not_cut_short(reader: Engine) -> None:
+    lengths = [len(speak(reader, job_for(reader, "ab" * (n // 2))).samples) for n in (60, 120, 240)]
     assert lengths[1] > 1.5 * lengths[0]
     assert lengths[2] > 1.5 * lengths[1]
 

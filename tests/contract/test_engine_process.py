@@ -21,7 +21,7 @@ from tts_workers.spec import worker_environment
 pytestmark = pytest.mark.system
 
 GROWTH_KIB = 2048
-"""What 100 jobs may add to the memory: less than 21 KiB each, where one's samples alone are more."""
+"""What two thirds of the jobs may add to the memory: for 100 jobs 21 KiB each, where one's samples alone are more."""
 
 
 @dataclass
@@ -29,9 +29,9 @@ class Probe:
     """What a process with one engine in it has told of itself."""
 
     threads: list[int]
-    """After the warm-up, after 50, 100 and 150 jobs."""
+    """After the warm-up, and after each third of the jobs."""
     rss_kib: list[int]
-    """After 50, 100 and 150 jobs."""
+    """After each third of the jobs."""
     digest: str
     attempts: list[str]
     """To connect, to resolve a name, to write a file."""
@@ -45,8 +45,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def probe(case: EngineCase, home: Path) -> Probe:
-    """One process for each engine, set up as a worker's is."""
+def probe(case: EngineCase, home: Path, engine: Engine) -> Probe:
+    """One process for each engine, set up as a worker's is; the engine has been loaded once, and its caches filled."""
     places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), str(home))
     environment = worker_environment(dict(os.environ), case.n_threads) | places
     program = Path(support.engine_probe.__file__)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from support.piper_voices import cache_directory, joe_directory
 from support.pools import job
 from tts_service.protocol import Job
 from tts_workers.engines import Engine, EngineOptions, engine_class
@@ -29,16 +31,33 @@ class EngineCase:
     engine: str
     n_threads: int = 1
     options: dict[str, Any] = field(default_factory=dict, hash=False)
+    models: Path | None = None
     expected_threads: int = 1
     """Live threads of a process that has the engine warm and nothing else: what its documentation says."""
     examples: int = 5
     """Of the property tests: as many as its speed allows."""
+    jobs: int = 150
+    """Of the process that is watched: as many as its speed allows, in three thirds."""
 
     def loaded(self) -> Engine:
         """Return a fresh engine with its models loaded."""
-        made = engine_class(self.engine)(EngineOptions(None, self.n_threads, self.options))
+        made = engine_class(self.engine)(EngineOptions(self.models, self.n_threads, self.options))
         made.load()
         return made
+
+
+def _piper(n_threads: int) -> EngineCase:
+    # One session for all voices, so one pool, of the calling thread and n - 1 more.
+    return EngineCase(
+        f"piper-{n_threads}",
+        "piper",
+        n_threads,
+        options={"cache": str(cache_directory())},
+        models=joe_directory(),
+        expected_threads=n_threads,
+        examples=3,
+        jobs=45,
+    )
 
 
 CASES = {
@@ -49,6 +68,8 @@ CASES = {
         # onnxruntime's pool has the calling thread and n - 1 more; numpy has one thread, the calling one.
         EngineCase("hibari-1", "hibari", n_threads=1, expected_threads=1),
         EngineCase("hibari-2", "hibari", n_threads=2, expected_threads=2),
+        _piper(1),
+        _piper(2),
     )
 }
 

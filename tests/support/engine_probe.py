@@ -51,20 +51,23 @@ def _sockets() -> int:
 
 
 def main(name: str) -> None:
-    """Load, warm up, speak 150 jobs, and tell."""
+    """Load, warm up, speak the jobs of the case, and tell."""
     from support.engine_cases import CASES, TEXTS, job_for, speak
     from tts_workers.warm_up import warm_up
 
-    engine = CASES[name].loaded()
+    case = CASES[name]
+    engine = case.loaded()
     warm_up(engine)
     threads, rss_kib, digest = [_live_threads()], [], hashlib.sha256()
     # The longest of the texts first: memory for it is taken once.
     texts = sorted(TEXTS, key=len, reverse=True)
-    for n in range(150):
-        spoken = speak(engine, job_for(engine, texts[n % len(texts)], seed=n % 3))
+    for n in range(case.jobs):
+        # Each once, then the two shortest in turn.
+        text = texts[n] if n < len(texts) else texts[-1 - n % 2]
+        spoken = speak(engine, job_for(engine, text, seed=n % 3))
         if n < len(texts):
             digest.update(spoken.samples.tobytes())
-        if (n + 1) % 50 == 0:
+        if (n + 1) % (case.jobs // 3) == 0:
             threads.append(_live_threads())
             rss_kib.append(_rss_kib())
     found = {"threads": threads, "rss_kib": rss_kib, "digest": digest.hexdigest()}

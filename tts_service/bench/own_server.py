@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,10 +31,11 @@ main(sys.argv[2:])
 
 
 @contextmanager
-def own_server(flags: list[str]) -> Iterator[tuple[str, int]]:
+def own_server(flags: list[str], environment: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """Give URL and pid of a server that is ready. CannotStart with the server's own words where it ends before that.
 
-    Call from the main thread: the server ends when the thread that started it ends.
+    `environment` adds to this process's. Call from the main thread: the server ends when the thread that started it
+    ends.
     """
     # Short, because socket paths are: see runtime_dir.py.
     with tempfile.TemporaryDirectory(prefix="tts-bench-") as directory:
@@ -42,7 +43,9 @@ def own_server(flags: list[str]) -> Iterator[tuple[str, int]]:
         arguments = ["serve", "--host=127.0.0.1", "--port=0", f"--runtime-dir={directory}/run", *flags]
         command = [sys.executable, "-c", _START, str(os.getpid()), *arguments]
         with log.open("wb") as output:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **environment}
+            )
         try:
             yield _wait_ready(process, log), process.pid
         finally:

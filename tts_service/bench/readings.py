@@ -46,7 +46,12 @@ class _Slots(msgspec.Struct):
     active: int = 0
 
 
-class _Worker(msgspec.Struct):
+class WorkerActivity(msgspec.Struct):
+    """What a worker is doing."""
+
+    index: int = 0
+    pid: int = 0
+    state: str = ""
     slots: _Slots = msgspec.field(default_factory=_Slots)
 
 
@@ -59,15 +64,16 @@ class _Dispatcher(msgspec.Struct):
     pid: int = 0
 
 
-class _Activity(msgspec.Struct):
+class Activity(msgspec.Struct):
     """The parts of the answer that other servers may lack."""
 
     pools: list[_Pool] = []
-    workers: list[_Worker] = []
+    workers: list[WorkerActivity] = []
     dispatcher: _Dispatcher = msgspec.field(default_factory=_Dispatcher)
 
     @property
     def n_in_progress(self) -> int:
+        """Segments that wait or are in a slot."""
         segments = sum(pool.queued + pool.running for pool in self.pools)
         return segments + sum(worker.slots.active for worker in self.workers)
 
@@ -80,16 +86,21 @@ def read_idle(url: str, timeout_s: float = IDLE_TIMEOUT_S) -> Reading:
     deadline = time.monotonic() + timeout_s
     while True:
         data = _get(url)
-        if _decode(url, data, _Activity).n_in_progress == 0:
+        if _decode(url, data, Activity).n_in_progress == 0:
             return _decode(url, data, Reading)
         if time.monotonic() > deadline:
             raise Unavailable(f"the server at {url} still has segments in progress after {timeout_s:g} s")
         time.sleep(LOOK_S)
 
 
+def read_activity(url: str) -> Activity:
+    """Return what a server is doing now."""
+    return _decode(url, _get(url), Activity)
+
+
 def dispatcher_pid(url: str) -> int:
     """Return the process id of the server's dispatcher, 0 where the server names none."""
-    return _decode(url, _get(url), _Activity).dispatcher.pid
+    return read_activity(url).dispatcher.pid
 
 
 def _get(url: str) -> bytes:

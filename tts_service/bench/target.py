@@ -29,13 +29,13 @@ class Target:
     """Pool flags for an own server: "engine", "workers", "threads" ..."""
 
     @contextmanager
-    def server(self, **flags: str) -> Iterator[Server]:
-        """Give the server; an own one gets these pool flags on top, and is ended afterwards."""
+    def server(self, environment: Mapping[str, str] | None = None, /, **flags: str) -> Iterator[Server]:
+        """Give the server; an own one gets this environment and these pool flags on top, and is ended afterwards."""
         if self.url is not None:
             yield Server(self.url, 0)
             return
         arguments = [f"--{name}={value}" for name, value in {**self.flags, **flags}.items()]
         if self.config is not None:
             arguments.append(f"--config={self.config}")
-        with own_server(arguments) as (url, pid):
+        with own_server(arguments, environment or {}) as (url, pid):
             yield Server(url, pid)

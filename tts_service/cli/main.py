@@ -17,6 +17,7 @@ _COMMANDS = {
     "workers": "start the synthesis half",
     "say": "speak a text into a file",
     "plan": "show the machine and which worker gets which CPUs",
+    "voices": "list and check a directory of Piper voices",
     "check": "check the settings and print those in effect",
     "drain": "take a running service out of use without cutting anybody off",
     "bench": "measure a server",

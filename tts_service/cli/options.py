@@ -23,7 +23,7 @@ _FLAGS: dict[str, list[tuple[str, str, str]]] = {
         ("--port", "gateway.port", "Port to listen on; 0 takes a free one."),
     ],
     "pool": [
-        ("--engine", "pool.engine", "What synthesizes: hibari or tone."),
+        ("--engine", "pool.engine", "What synthesizes: hibari, piper or tone."),
         ("--models", "pool.models", "Directory of model files."),
         ("--workers", "pool.workers", "Synthesis processes; 0 for as many as the CPUs carry."),
         ("--threads", "pool.threads", "Threads of each process; 0 for what the engine prefers."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -32,8 +33,9 @@ STOP_MARGIN_S = 5.0
 class Service:
     """The two halves, and what the operator is told about them."""
 
-    def __init__(self, workers: Half, gateway: Half, loaded: Loaded, url: str) -> None:
+    def __init__(self, workers: Half, gateway: Half, loaded: Loaded, listener: socket.socket, url: str) -> None:
         self.halves = (workers, gateway)
+        self.listener = listener
         self.settings = loaded.settings
         self.url = url
         self.signals = 0
@@ -60,6 +62,9 @@ class Service:
     def _stop(self) -> None:
         """Stop the gateway first, so that what it has accepted is still spoken; a second signal ends it all at once."""
         workers, gateway = self.halves
+        # The gateway closes its copy when it is told to stop: from then on the kernel refuses connections, where it
+        # would keep them waiting for somebody to accept them, and reset them in the end.
+        self.listener.close()
         gateway.stop(self.settings.gateway.graceful_timeout_s + STOP_MARGIN_S, kill=self.signals > 1)
         workers.stop(self.settings.workers.drain_timeout_s + STOP_MARGIN_S, kill=self.signals > 1)
 
@@ -94,6 +99,7 @@ def command(config: Path | None, **flags: Any) -> int:
             Half("workers", [], environment),
             Half("gateway", ["--listener-fd", str(fd)], environment, pass_fds=(fd,)),
             loaded,
+            listener,
             url,
         )
         click.echo(f"tts-service {__version__} listening on {url}\n{describe_workers}\n{_try_it(url)}")

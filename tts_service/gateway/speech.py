@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from tts_service.errors import Code, RequestFailed
+from tts_service.errors import SUSPICIOUS, Code, RequestFailed
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.channel import Audio, Channel, Event
 from tts_service.gateway.pacing import WORTH_TELLING_S, Pace, priority_delay_s
@@ -266,7 +266,6 @@ class Speech:
             segment.job,
             key=JobKey(key.request_id, key.segment, key.attempt + 1),
             from_sample=segment.n_received,
-            # Whether it was this text or a neighbour's that ended the worker shows only when it runs alone.
-            alone=segment.job.alone or code is Code.WORKER_DIED,
+            alone=segment.job.alone or code in SUSPICIOUS,
         )
         self._submit(segment)

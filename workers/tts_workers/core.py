@@ -127,7 +127,7 @@ class SynthesisCore:
         except Exception:
             logger.exception("engine failed in a step of %d segments", len(slots))
             for slot in slots:
-                self._fail(slot, _ENGINE_FAILED)
+                self._fail(slot, _ENGINE_FAILED if len(slots) == 1 else _ENGINE_FAILED_TOGETHER)
             return
         step_s = time.monotonic() - started
         self._steps.add(step_s)
@@ -195,4 +195,7 @@ def _too_long(job: Job, rate_hz: int) -> RequestFailed:
     )
 
 
+_ENGINE_FAILED_TOGETHER = RequestFailed(
+    Code.ENGINE_FAILED_TOGETHER, "the engine failed in a step of several texts; the server's log says more"
+)
 _ENGINE_FAILED = RequestFailed(Code.ENGINE_FAILED, "the engine failed on this text; the server's log says more")

@@ -12,12 +12,12 @@ LONGEST_S = 600
 
 
 def warm_up(engine: Engine) -> Pace:
-    """Synthesize with every voice, and once more with the default one; return the pace of that last run.
+    """Synthesize with every voice that the engine names, and once more with the default one.
 
-    EngineBroken where one fails.
+    Returns the pace of that last run. EngineBroken where one fails.
     """
-    for voice in engine.info.voices:
-        synthesize(engine, warm_up_job(engine, voice.id))
+    for voice in engine.warm_up_voices():
+        synthesize(engine, warm_up_job(engine, voice))
     job = warm_up_job(engine, engine.info.default_voice)
     started_s = time.monotonic()
     n_samples = synthesize(engine, job)
@@ -31,7 +31,7 @@ def warm_up_job(engine: Engine, voice: str) -> Job:
         pool="",
         generation="",
         voice=voice,
-        text=engine.warm_up_text(),
+        text=engine.warm_up_text(voice),
         language="",
         speed=1.0,
         seed=0,

@@ -19,7 +19,8 @@ def test_refusals_that_pass_with_time_are_503() -> None:
 
 
 def test_only_losses_that_another_worker_can_make_good_are_resubmitted() -> None:
-    assert {code for code in Code if code.resubmittable} == {Code.WORKER_DIED, Code.DISPATCHER_LOST, Code.DRAINING}
+    losses = {Code.WORKER_DIED, Code.ENGINE_FAILED_TOGETHER, Code.DISPATCHER_LOST, Code.DRAINING}
+    assert {code for code in Code if code.resubmittable} == losses
 
 
 def test_an_unknown_code_is_no_code() -> None:

@@ -73,12 +73,11 @@ def test_children_are_those_that_live() -> None:
 
 
 def test_a_process_whose_name_looks_like_numbers_is_read_right() -> None:
-    code = "import ctypes; ctypes.CDLL(None).prctl(15, b'a) R 1 2 3', 0, 0, 0); input()"
+    code = "import ctypes; ctypes.CDLL(None).prctl(15, b'a) R 1 2 3', 0, 0, 0); sum(range(10**7)); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as child:
         deadline = time.monotonic() + 5.0
         while psutil.Process(child.pid).name() != "a) R 1 2 3":
             assert time.monotonic() < deadline
-        # Starting the interpreter takes more than one tick of the kernel's clock, which may not have come yet.
         while not 0 < procfs.cpu_seconds(child.pid) < 5:
             assert time.monotonic() < deadline
         child.communicate(b"\n", timeout=5.0)

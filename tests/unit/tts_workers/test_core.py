@@ -172,14 +172,19 @@ def test_trouble_of_one_segment_in_a_step_is_its_own(world: World, trouble: Trou
     assert world.outbox.n_credits == 2
 
 
-def test_an_exception_in_a_step_fails_the_segments_in_that_step_and_the_core_goes_on() -> None:
+def test_an_exception_in_a_step_of_several_blames_none_of_them_and_the_core_goes_on() -> None:
     world = World("batched", n_slots=3)
     together = [world.assign(Script((1, 1), trouble="raise", at=1), request_id="bad"), world.assign(request_id="good")]
     world.finish()
     for lost in together:
         last = world.outbox.last(lost.key)
         assert isinstance(last, Failed)
-        assert last.code == Code.ENGINE_FAILED
+        assert last.code == Code.ENGINE_FAILED_TOGETHER
+    alone = world.assign(Script((1, 1), trouble="raise", at=1), request_id="bad", attempt=2)
+    world.finish()
+    last = world.outbox.last(alone.key)
+    assert isinstance(last, Failed)
+    assert last.code == Code.ENGINE_FAILED
     later = world.assign(request_id="later")
     world.finish()
     assert isinstance(world.outbox.last(later.key), Done)

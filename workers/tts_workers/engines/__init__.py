@@ -8,6 +8,7 @@ from tts_workers.engines.base import Engine, EngineOptions
 
 _CLASSES = {
     "hibari": ("tts_workers.engines.hibari", "HibariEngine"),
+    "piper": ("tts_workers.engines.piper.engine", "PiperEngine"),
     "tone": ("tts_workers.engines.tone", "ToneEngine"),
 }
 

@@ -99,6 +99,10 @@ class Engine(ABC):
     def runtime(self) -> Runtime:
         """Return what the loaded engine computes with, asked of its sessions, for the comparison with the plan."""
 
-    def warm_up_text(self) -> str:
-        """Return a text whose synthesis brings all lazy parts of the engine into being."""
+    def warm_up_voices(self) -> list[str]:
+        """Return the voices whose synthesis brings all lazy parts of the engine into being."""
+        return [voice.id for voice in self.info.voices]
+
+    def warm_up_text(self, voice: str = "") -> str:
+        """Return a text for that; `voice` is one of them, "" the default one."""
         return "The quick brown fox, number 7, jumps over the lazy dog."

@@ -37,6 +37,8 @@ class ToneOptions(msgspec.Struct, frozen=True):
     sample_rate_hz: Annotated[int, Meta(ge=8000, le=48000)] = 24000
     step_cost_s: Annotated[float, Meta(ge=0, le=10)] = 0.0
     """CPU time of one step, whatever the number of sequences in it."""
+    step_wait_s: Annotated[float, Meta(ge=0, le=10)] = 0.0
+    """Time of one step without work, on top of that: its speed then does not depend on what else the machine does."""
     load_s: Annotated[float, Meta(ge=0, le=600)] = 0.0
     faults: bool = False
 
@@ -74,7 +76,7 @@ class ToneEngine(Engine):
             max_segment_chars=2000,
             scripts=[],
             stepping=self.tone.stepping,
-            longest_step_s=self.tone.step_cost_s + 0.01,
+            longest_step_s=self.tone.step_cost_s + self.tone.step_wait_s + 0.01,
             thread_invariant=True,
             min_speed=0.25,
             max_speed=4.0,
@@ -92,12 +94,14 @@ class ToneEngine(Engine):
 
     def step(self, sequences: SequenceOf[Sequence]) -> list[Output]:
         burn(self.tone.step_cost_s)
+        if self.tone.step_wait_s:
+            time.sleep(self.tone.step_wait_s)
         return [self._advance(sequence) for sequence in sequences if isinstance(sequence, ToneSequence)]
 
     def release(self, sequence: Sequence) -> None:
         pass
 
-    def warm_up_text(self) -> str:
+    def warm_up_text(self, voice: str = "") -> str:
         # One step a voice: an engine that costs CPU time would otherwise take long to be warm.
         return "Hm."
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.properties import property_settings
 from support.scripted_broker import Script, ScriptedBroker, answer_whole, audio_of
 from support.spoken import TEXTS, SpokenRequest, expected, silent
-from tts_service.errors import Code, RequestFailed
+from tts_service.errors import SUSPICIOUS, Code, RequestFailed
 from tts_service.gateway import speech
 from tts_service.gateway.pcm import Float32
 from tts_service.protocol import Job, JobKey
@@ -91,8 +91,9 @@ def test_a_text_that_ends_workers_which_have_nothing_else_is_given_up_after_max_
     )
 
 
-def test_a_death_beside_others_does_not_count_and_the_suspect_is_tried_alone() -> None:
-    request = SpokenRequest(TEXTS[:1], dying(20, Code.WORKER_DIED), max_attempts=1)
+@pytest.mark.parametrize("code", sorted(SUSPICIOUS))
+def test_a_death_beside_others_does_not_count_and_the_suspect_is_tried_alone(code: Code) -> None:
+    request = SpokenRequest(TEXTS[:1], dying(20, code), max_attempts=1)
     assert np.array_equal(request.audio(), audio_of(TEXTS[0]))
     assert [job.alone for job in request.broker.posted] == [False] + 20 * [True]
 
@@ -105,7 +106,7 @@ def test_a_lost_or_leaving_dispatcher_costs_no_attempt(code: Code) -> None:
     assert not any(job.alone for job in request.broker.posted)
 
 
-@pytest.mark.parametrize("code", sorted(set(Code) - {Code.WORKER_DIED, Code.DISPATCHER_LOST, Code.DRAINING}))
+@pytest.mark.parametrize("code", sorted(code for code in Code if not code.resubmittable))
 def test_any_other_failure_is_the_requests_with_all_that_came_with_it(code: Code) -> None:
     request = SpokenRequest(TEXTS, lambda broker, job: broker.fail(job, code, "it broke"))
     error = request.fails()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.synthetic_vits import Build, write_voice
+from tts_service.errors import EngineBroken
 from tts_workers.engines.piper.cache import FACTS, WEIGHTS, Cache, Entry, default_directory, digest_of
 from tts_workers.engines.piper.cutting import Cut, cut
 from tts_workers.engines.piper.voice import VoiceFile
@@ -89,6 +90,14 @@ def test_an_interrupted_write_leaves_nothing_behind(
     assert get(tmp_path / "cache", Counted(voice)).parts()
 
 
+def test_what_a_killed_attempt_left_behind_is_cleared_away(tmp_path: Path, voice: VoiceFile) -> None:
+    entry = get(tmp_path / "cache", Counted(voice))
+    rest = tmp_path / "cache" / f".{entry.directory.name}-abc"
+    entry.directory.rename(rest)
+    assert get(tmp_path / "cache", Counted(voice)) == entry
+    assert not rest.exists()
+
+
 @pytest.mark.parametrize("content", [None, b"", b"{", b'{"hop": "x"}'])
 def test_a_damaged_entry_is_made_anew(tmp_path: Path, voice: VoiceFile, content: bytes | None) -> None:
     make = Counted(voice)
@@ -166,6 +175,11 @@ def test_workers_that_start_together_cut_a_voice_once(tmp_path: Path, voice: Voi
 def test_the_hash_is_that_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     assert digest_of(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_file_that_cannot_be_read_is_an_error_with_its_name(tmp_path: Path) -> None:
+    with pytest.raises(EngineBroken, match=r"cannot read .*/x: No such file"):
+        digest_of(tmp_path / "x")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def check_inputs(view: GraphView, n_speakers: int) -> None:
 
 def embedding_rows(view: GraphView, index_input: str) -> int:
     """Return the rows of the table that `index_input` looks up; NotUnderstood where it looks up none."""
-    tensor = index_input
+    tensor: str = index_input
     while True:
         readers = [view.nodes[index] for index in view.readers.get(tensor, ())]
         lookups = [node for node in readers if node.op_type == "Gather" and node.input[1] == tensor]
@@ -128,7 +128,7 @@ def find(view: GraphView) -> Anatomy:
 
 def _durations(view: GraphView, noises: list[str]) -> str:
     """Return the Ceil that noise for frames depends on."""
-    ceils = [node.output[0] for node in view.nodes if node.op_type == "Ceil"]
+    ceils: list[str] = [node.output[0] for node in view.nodes if node.op_type == "Ceil"]
     found = [name for name in ceils if view.made_by(view.downstream([name])) & set(noises)]
     if len(found) != 1:
         raise NotUnderstood(f"it has {len(found)} roundings of durations, expected one")
@@ -168,7 +168,7 @@ def _factors(view: GraphView, tensor: str) -> list[str]:
 
 
 def _other(node: NodeProto, tensor: str) -> str:
-    names = [name for name in node.input if name != tensor]
+    names: list[str] = [name for name in node.input if name != tensor]
     if len(names) != 1:
         raise NotUnderstood("its noise for frames meets itself")
     return names[0]
@@ -181,7 +181,7 @@ def _per_phoneme(view: GraphView, tensor: str, timed: set[str]) -> str:
         node = view.node_making(node.input[0])
     if node is None or node.op_type != "MatMul":
         raise NotUnderstood("mean and deviation are not spread over the frames by a matrix")
-    path, value = node.input
+    path, value = map(str, node.input)
     if path not in timed or value in timed:
         raise NotUnderstood("mean and deviation are not what the matrix of durations multiplies")
     return value

@@ -31,10 +31,12 @@ class Cut:
     """encoder, body and tail; or whole."""
 
 
-def cut(voice: VoiceFile, data: bytes) -> Cut:
-    """Return the parts of a voice whose file holds `data`. EngineBroken says why it cannot be served at all."""
+def cut(voice: VoiceFile) -> Cut:
+    """Return the parts of a voice. EngineBroken says why it cannot be served at all."""
     try:
-        view = GraphView(onnx.load_model_from_string(data))
+        view = GraphView(onnx.load(voice.model))
+    except OSError as error:
+        raise EngineBroken(f"voice {voice.id}: cannot read {voice.model}: {error.strerror}") from error
     except DecodeError as error:
         raise EngineBroken(f"voice {voice.id}: {voice.model} is no ONNX file") from error
     try:
@@ -43,8 +45,9 @@ def cut(voice: VoiceFile, data: bytes) -> Cut:
         try:
             return _in_parts(view, trial)
         except NotUnderstood as error:
+            found = _in_one(view, trial, str(error))
             logger.warning("voice %s runs whole: %s", voice.id, error)
-            return _in_one(view, trial, str(error))
+            return found
     except NotUnderstood as error:
         raise EngineBroken(f"voice {voice.id}: {error}") from error
 

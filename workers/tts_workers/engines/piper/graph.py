@@ -109,6 +109,17 @@ def tensors_read(node: NodeProto) -> list[str]:
     return names
 
 
+def names_in(nodes: Iterable[NodeProto]) -> set[str]:
+    """Return all names of tensors in these nodes and in their subgraphs."""
+    found = set[str]()
+    for node in nodes:
+        found |= {*node.input, *node.output}
+        for graph in subgraphs(node):
+            found |= {value.name for value in (*graph.input, *graph.output, *graph.initializer)}
+            found |= names_in(graph.node)
+    return found - {""}
+
+
 def renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
     """Return a copy of a node with the tensors in `names` called otherwise, in its subgraphs, too."""
     copy = onnx.NodeProto()

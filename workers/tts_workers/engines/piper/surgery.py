@@ -47,11 +47,12 @@ class Split:
 
 def split(view: GraphView, anatomy: Anatomy) -> Split:
     """Return the parts. NotUnderstood where one needs what it cannot have."""
-    text = {name: (PART_INPUTS[name], INPUT_TYPES[name]) for name in (IDS, LENGTHS, SCALES, SPEAKER)}
-    speaker = {SPEAKER: text[SPEAKER]}
+    # Only real inputs: an export of the voice "joe" calls its table of phonemes "sid".
+    text = {name: (PART_INPUTS[name], INPUT_TYPES[name]) for name in PART_INPUTS if name in view.inputs}
+    speaker = {name: text[name] for name in (SPEAKER,) if name in text}
     floats = TensorProto.FLOAT
     noise = {anatomy.duration_noise: (NOISE, floats)} if anatomy.duration_noise else {}
-    masks = {name: (MASK, floats) for name in anatomy.masks}
+    masks = dict.fromkeys(anatomy.masks, (MASK, floats))
     prior = {anatomy.durations: DURATIONS, anatomy.mean: MEAN, anatomy.log_deviation: LOG_DEVIATION}
     return Split(
         encoder=view.part(text | noise, prior),

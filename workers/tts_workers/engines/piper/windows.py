@@ -5,9 +5,12 @@ Promise 2 rests on that: bits depend, if only in the last places, on the shapes 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 # Chosen by measurement; docs/piper.md has the numbers.
-FIRST_FRAMES = 32
-SECOND_FRAMES = 256
+FIRST_FRAMES = 64
+# A shorter stream gains less from an early first block than its margins cost.
+SHORTEST_IN_BLOCKS = 256
 TILE_FRAMES = 64
 
 Span = tuple[int, int]
@@ -15,27 +18,14 @@ Span = tuple[int, int]
 
 
 def blocks(n_frames: int, longest: int, *, streamed: bool) -> list[Span]:
-    """Return the spans that the body runs on, each of `longest` frames at most.
-
-    Streams begin with a small one, for an early first sound, and a middling one that is done before that is over.
-    """
-    starts = [FIRST_FRAMES, SECOND_FRAMES] if streamed else []
-    spans, done = list[Span](), 0
-    for size in starts:
-        # No small rest: it would cost as much in margins as it gives.
-        if n_frames - done >= 1.5 * size:
-            spans.append((done, done + size))
-            done += size
-    return spans + _equal(done, n_frames, longest)
+    """Return the spans that the body runs on, each of `longest` frames at most; a stream's first one is small."""
+    first = FIRST_FRAMES if streamed and n_frames >= SHORTEST_IN_BLOCKS else 0
+    n_rest = -(-(n_frames - first) // longest)
+    edges = [first + (n_frames - first) * i // n_rest for i in range(n_rest + 1)] if n_rest else []
+    return ([(0, first)] if first else []) + list(pairwise(edges))
 
 
 def tiles(span: Span) -> list[Span]:
     """Return the spans that the tail runs on, small enough for a CPU's own cache."""
     first, last = span
     return [(start, min(start + TILE_FRAMES, last)) for start in range(first, last, TILE_FRAMES)]
-
-
-def _equal(first: int, last: int, longest: int) -> list[Span]:
-    n = -(-(last - first) // longest)
-    edges = [first + (last - first) * i // n for i in range(n + 1)] if n else []
-    return list(zip(edges, edges[1:], strict=False))

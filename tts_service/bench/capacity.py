@@ -1,0 +1,44 @@
+"""How much a server can do: characters of text a second, measured while all its workers are busy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tts_service.bench.callers import Calls, Heard, call
+from tts_service.bench.line_process import LineProcess
+from tts_service.bench.one_liners import chars_of, closed_loop, one_liners
+from tts_service.bench.readings import Reading
+from tts_service.errors import Unavailable
+
+# Some in each worker's slots, some that wait.
+CALLERS_PER_WORKER = 4
+# Before it, for what a gateway loads with its first requests.
+N_WARM_UP = 4
+N_REQUESTS = 40
+
+
+def measure_capacity(client: LineProcess, url: str, reading: Reading, n_requests: int = N_REQUESTS) -> float:
+    """Return characters a second. Unavailable where a request fails."""
+    n_callers = CALLERS_PER_WORKER * max(1, len(reading.workers))
+    call(client, Calls(url, one_liners(), closed_loop(N_WARM_UP, N_WARM_UP, seed=0)))
+    heard = call(client, Calls(url, one_liners(), closed_loop(n_callers, max(n_requests, 3 * n_callers), seed=0)))
+    for one in heard:
+        if one.problem:
+            raise Unavailable(f"a request failed while the capacity was measured: {one.problem}")
+    return chars_per_s(heard)
+
+
+def chars_per_s(heard: Sequence[Heard]) -> float:
+    """Return the characters a second of what ended while every caller was at work, after the first of them had ended.
+
+    At both ends of that time about as much is half done.
+    """
+    ends: dict[int, list[tuple[float, int]]] = {}
+    for one in heard:
+        ends.setdefault(one.caller, []).append((one.at_s + one.total_s, one.request))
+    first_s = min(end_s for found in ends.values() for end_s, _ in found)
+    last_s = min(max(end_s for end_s, _ in found) for found in ends.values())
+    done = [request for found in ends.values() for end_s, request in found if first_s < end_s <= last_s]
+    if last_s <= first_s:
+        raise Unavailable("too few requests to measure a capacity by")
+    return chars_of(done) / (last_s - first_s)

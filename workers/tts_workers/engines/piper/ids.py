@@ -1,0 +1,72 @@
+"""From phonemes to the ids that a voice was trained on, in parts of bounded length. Pure, but for its log."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+
+from tts_workers.engines.piper.phonemes import Phonemes
+from tts_workers.engines.piper.scripts import cannot_speak
+from tts_workers.engines.piper.voice import BEGIN, END, PAD, VoiceFile
+
+logger = logging.getLogger(__name__)
+
+# The encoder's attention grows with the square; 802 ids take it 0.13 s.
+MAX_PHONEMES = 400
+_CLAUSE_ENDS = frozenset(",;:.!?")
+
+
+class Alphabet:
+    """The map of one voice."""
+
+    def __init__(self, voice: VoiceFile) -> None:
+        self._voice = voice
+        self._ids = voice.config.phoneme_id_map
+        self._map = voice.config.phoneme_map
+        self._missed: set[str] = set()
+
+    def parts(self, sentence: Phonemes) -> list[list[int]]:
+        """Return the ids of a sentence: one list, or several where it is very long, none where it has no sound.
+
+        RequestFailed where the voice has no id for something that is to be heard.
+        """
+        symbols = [symbol for pair in zip(sentence.symbols, sentence.raw, strict=True) for symbol in self._known(*pair)]
+        return [self._framed(part) for part in split(symbols) if any(is_heard(symbol) for symbol in part)]
+
+    def _framed(self, symbols: list[str]) -> list[int]:
+        """Return the ids as in training: begin, then each phoneme with padding after it, end."""
+        pad = self._ids[PAD]
+        ids = [*self._ids[BEGIN], *pad]
+        for symbol in symbols:
+            ids += [*self._ids[symbol], *pad]
+        return ids + self._ids[END]
+
+    def _known(self, symbol: str, raw: bool) -> list[str]:
+        """Return a phoneme as the voice knows it, in one or several symbols."""
+        for spelled in (self._map.get(symbol, [symbol]), list(unicodedata.normalize("NFD", symbol))):
+            if all(part in self._ids for part in spelled):
+                return spelled
+        if raw or is_heard(symbol):
+            raise cannot_speak(self._voice.id, symbol, "" if raw else unicodedata.name(symbol[0], ""))
+        if symbol not in self._missed:
+            # As Piper does; stress, length and punctuation that a voice was not trained on.
+            self._missed.add(symbol)
+            logger.warning("voice %s has no id for %s, and leaves it out", self._voice.id, ascii(symbol))
+        return []
+
+
+def is_heard(symbol: str) -> bool:
+    """Return True for sounds, letters and digits; False for stress, length, other marks, punctuation and spaces."""
+    return any(unicodedata.category(char) in ("Ll", "Lu", "Lo", "Lt", "Nd", "Nl", "No") for char in symbol)
+
+
+def split(symbols: list[str]) -> list[list[str]]:
+    """Cut phonemes into parts of at most MAX_PHONEMES: after a clause if possible, else at a space, else anywhere."""
+    parts = []
+    while len(symbols) > MAX_PHONEMES:
+        spaces = [n for n in range(1, MAX_PHONEMES) if symbols[n] == " "]
+        ends = [n for n in spaces if symbols[n - 1] in _CLAUSE_ENDS]
+        cut = (ends or spaces or [MAX_PHONEMES])[-1]
+        parts.append(symbols[:cut])
+        symbols = symbols[cut:]
+    return [*parts, symbols]

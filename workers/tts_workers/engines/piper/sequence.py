@@ -1,0 +1,131 @@
+"""A segment in progress: its parts of phonemes one after the other, each in steps of bounded length."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from tts_service.errors import Code, RequestFailed
+from tts_service.protocol import Job
+from tts_workers.engines.base import NO_SAMPLES, Samples, Sequence
+from tts_workers.engines.piper.ids import Alphabet
+from tts_workers.engines.piper.phonemes import Reader
+from tts_workers.engines.piper.synthesis import (
+    Facts,
+    Floats,
+    Run,
+    Scales,
+    Upsampled,
+    decode,
+    draws,
+    encode,
+    latents,
+    speak_whole,
+    text_inputs,
+    upsample,
+)
+from tts_workers.engines.piper.voice import VoiceFile
+from tts_workers.engines.piper.windows import TILE_FRAMES, Span, blocks, tiles
+
+# Draws in the bank of a voice that runs whole; the same number as in its graph.
+BANK_SIZE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded voice, with all its speakers."""
+
+    voice: VoiceFile
+    reader: Reader
+    alphabet: Alphabet
+    facts: Facts
+    run: Run
+    scales: Scales
+    """At speed 1."""
+
+    def parts(self, text: str) -> list[list[int]]:
+        """Return the ids of a text, in parts. RequestFailed where it cannot be spoken."""
+        return [ids for sentence in self.reader.sentences(text) for ids in self.alphabet.parts(sentence)]
+
+
+class PiperSequence(Sequence):
+    """Call `step` until `finished`."""
+
+    def __init__(self, job: Job, model: Model, speaker: int, parts: list[list[int]]) -> None:
+        super().__init__(job)
+        self._model = model
+        self._speaker = speaker
+        self._parts = deque(parts)
+        self._part = 0
+        self._n_made = 0
+        self._latents: Floats | None = None
+        self._blocks: deque[Span] = deque()
+        self._tiles: deque[Span] = deque()
+        self._upsampled: Upsampled | None = None
+
+    @property
+    def finished(self) -> bool:
+        """True when nothing is left to be made."""
+        return not (self._parts or self._blocks or self._tiles)
+
+    def step(self) -> Samples:
+        """Run the encoder, the body on a block, or the tail on some tiles; return the samples that came of it.
+
+        RequestFailed where the segment grows longer than its job may.
+        """
+        if self._tiles:
+            samples = self._decode()
+        elif self._blocks:
+            samples = self._upsample()
+        elif self._model.facts.whole_because:
+            samples = self._speak_whole()
+        else:
+            samples = self._encode()
+        self._n_made += len(samples)
+        return samples
+
+    def _draws(self, stream: int, shape: tuple[int, ...]) -> Floats:
+        return draws(self.job.seed, 2 * self._part + stream, shape)
+
+    def _encode(self) -> Samples:
+        model, ids = self._model, self._parts.popleft()
+        noise = self._draws(0, (1, model.facts.noise_channels, len(ids)))
+        prior = encode(model.run, text_inputs(ids, model.scales, self._speaker), noise, self.job.speed)
+        if self._n_made + prior.n_frames * model.facts.hop > self.job.max_samples:
+            raise RequestFailed(Code.AUDIO_TOO_LONG, "the segment is longer than a segment may be", param="input")
+        frame_noise = self._draws(1, (prior.n_channels, prior.n_frames))
+        self._latents = latents(prior, model.scales.noise, frame_noise)
+        self._blocks.extend(blocks(prior.n_frames, model.facts.longest_block, streamed=self.job.streamed))
+        self._part += 1
+        return NO_SAMPLES
+
+    def _upsample(self) -> Samples:
+        block = self._blocks.popleft()
+        assert self._latents is not None
+        self._upsampled = upsample(self._model.run, self._model.facts, self._latents, block, self._speaker)
+        self._tiles.extend(tiles(block))
+        return NO_SAMPLES
+
+    def _decode(self) -> Samples:
+        assert self._latents is not None
+        assert self._upsampled is not None
+        # A stream's first sound is not kept waiting for the tiles after it.
+        is_first = self.job.streamed and not self._n_made
+        n_tiles = 1 if is_first else self._model.facts.step_frames // TILE_FRAMES
+        taken = [self._tiles.popleft() for _ in range(min(n_tiles, len(self._tiles)))]
+        n_frames = self._latents.shape[2]
+        waves = [
+            decode(self._model.run, self._model.facts, self._upsampled, tile, n_frames, self._speaker) for tile in taken
+        ]
+        return np.concatenate(waves)
+
+    def _speak_whole(self) -> Samples:
+        own = self._model.scales
+        # Its durations cannot be had, so that speed is what its graph makes of a length scale.
+        scales = Scales(own.noise, own.length / self.job.speed, own.duration_noise)
+        inputs = text_inputs(self._parts.popleft(), scales, self._speaker)
+        samples = speak_whole(self._model.run, inputs, self._draws(0, (BANK_SIZE,)))
+        self._part += 1
+        return samples
