@@ -410,7 +410,7 @@ class Report(msgspec.Struct, frozen=True, tag=True):
 
 
 class Leaving(msgspec.Struct, frozen=True, tag=True):
-    """The worker ends on purpose and has no job left."""
+    """The worker is going to end: it finishes what it has and takes nothing new."""
 
 
 # Worker to dispatcher, and on to the gateway

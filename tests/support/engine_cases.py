@@ -47,7 +47,7 @@ class EngineCase:
 
 
 def _piper(n_threads: int) -> EngineCase:
-    # One session for all voices, so one pool, of the calling thread and n - 1 more.
+    # One crew for all voices, of the calling thread and n - 1 more.
     return EngineCase(
         f"piper-{n_threads}",
         "piper",

@@ -6,11 +6,10 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
 
 import msgspec
 
-from tts_service import procfs
+from tts_service.bench.family import descendants
 from tts_service.bench.readings import dispatcher_pid, read_activity
 from tts_service.bench.target import Server
 from tts_service.errors import Unavailable
@@ -93,10 +92,3 @@ class Havoc:
             os.close(descriptor)
         self.blows.append(Blow(time.monotonic(), target, pid, number.name))
         return True
-
-
-def descendants(pid: int) -> Iterator[int]:
-    """Yield the pids of all living processes below `pid`."""
-    for child in procfs.children(pid):
-        yield child
-        yield from descendants(child)

@@ -161,7 +161,10 @@ def why_not_ready(client: DispatcherClient) -> str:
 def _add_errors(app: Flask, settings: GatewaySettings) -> None:
     @app.errorhandler(RequestFailed)
     def failed(error: RequestFailed) -> Response:
-        g.tally.outcome = g.tally.outcome or error.code
+        if not g.tally.outcome:
+            # Refused on the way in; a request that got further has had its line.
+            g.tally.outcome = error.code
+            logger.info("request id=%s outcome=%s route=%s", g.request_id, error.code, g.tally.route)
         return failure_answer(error)
 
     @app.errorhandler(HTTPException)

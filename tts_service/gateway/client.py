@@ -200,6 +200,7 @@ class DispatcherClient:
             self._socket.wait(next_beat_s - now)
             self._send_commands()
             self._receive()
+        self._send_commands()
         self._send(Bye())
         self._socket.close()
 
@@ -222,14 +223,28 @@ class DispatcherClient:
                 return
             # A job sent while nobody is known to listen would reach the next dispatcher before its Hello; one sent to a
             # dispatcher that is leaving would come straight back.
+            if isinstance(message, Submit) and not self._is_wanted(message.job.key):
+                continue
             if isinstance(message, Submit) and not self._takes_jobs:
                 self._hold(message)
             elif isinstance(message, Cancel) and message.key in self._held:
                 del self._held[message.key]
             elif isinstance(message, RequestReport) and not self.connected:
                 self._reports.append(message)
-            elif not self._send(message) and isinstance(message, Submit):
-                self._hold(message)
+            elif not self._send(message):
+                self._keep(message)
+
+    def _is_wanted(self, key: JobKey) -> bool:
+        """Return False for a job that was given up as lost before it was even sent."""
+        channel = self._channels.get(key.request_id)
+        return channel is not None and key in channel.outstanding
+
+    def _keep(self, message: FromGateway) -> None:
+        """Keep what could not be sent and is worth sending later."""
+        if isinstance(message, Submit):
+            self._hold(message)
+        elif isinstance(message, RequestReport):
+            self._reports.append(message)
 
     def _receive(self) -> None:
         for message, payload in self._socket.receive():

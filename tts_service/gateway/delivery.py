@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tts_service.errors import ClientGone, Code, RequestFailed
+from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.encoders import Encoder
 from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.speech import Speech
@@ -25,19 +26,41 @@ def pcm_of(speech: Speech, stream: PcmStream) -> Iterator[Int16]:
     yield stream.finish()
 
 
-def whole(pcm: Iterator[Int16], encoder: Encoder, max_audio_s: float) -> bytes:
-    """Return the answer in one piece, with exact sizes. RequestFailed where the audio is longer than `max_audio_s`."""
-    parts: list[Int16] = []
-    n_samples = 0
-    for part in pcm:
-        n_samples += len(part)
-        parts.append(part)
+class WholeAnswer:
+    """An answer in one piece, with exact sizes, whose bytes count against the process's audio budget."""
+
+    def __init__(self, budget: AudioBudget) -> None:
+        self._budget = budget
+        self._n_reserved = 0
+
+    def collect(self, pcm: Iterator[Int16], encoder: Encoder, max_audio_s: float) -> bytes:
+        """Return the body. RequestFailed where the audio is too long, or has no room now."""
+        parts: list[bytes] = []
+        n_samples = 0
         limit = min(max_audio_s * encoder.rate_hz, encoder.max_samples)
-        if n_samples > limit:
-            seconds = limit / encoder.rate_hz
-            message = f"the audio is longer than {seconds:g} s, the limit of such an answer in one piece; stream it"
-            raise RequestFailed(Code.AUDIO_TOO_LONG, message, param="input")
-    return encoder.begin(n_samples) + b"".join(map(encoder.encode, parts)) + encoder.end()
+        for part in pcm:
+            n_samples += len(part)
+            if n_samples > limit:
+                seconds = limit / encoder.rate_hz
+                message = f"the audio is longer than {seconds:g} s, the limit of such an answer in one piece; stream it"
+                raise RequestFailed(Code.AUDIO_TOO_LONG, message, param="input")
+            parts.append(encoder.encode(part))
+            self._reserve(len(parts[-1]))
+        return b"".join([encoder.begin(n_samples), *parts, encoder.end()])
+
+    def release(self) -> None:
+        """Give the room back. May be called twice."""
+        n_bytes, self._n_reserved = self._n_reserved, 0
+        self._budget.give(n_bytes)
+
+    def _reserve(self, n_bytes: int) -> None:
+        if not self._budget.take(n_bytes, must=False):
+            limit_mib = self._budget.limit_bytes >> 20
+            message = (
+                f"answers in one piece take all of gateway.audio_budget_mib ({limit_mib} MiB); stream it, or try later"
+            )
+            raise RequestFailed(Code.TOO_MANY_REQUESTS, message, retry_after_s=10.0)
+        self._n_reserved += n_bytes
 
 
 def pieces(pcm: Iterator[Int16], first: int, others: int) -> Iterator[Int16]:
@@ -95,7 +118,8 @@ class StreamedBody:
             self._end("client_gone")
             raise ConnectionResetError(errno.ECONNRESET, "client gone") from None
         except RequestFailed as error:
-            logger.error("a stream breaks off: %s", error)
+            # What is wrong with a request may quote its text, which is not for the log.
+            logger.error("a stream breaks off: %s", error.message if error.code.status >= 500 else error.code)
             self._end(error.code)
             # gunicorn closes the connection without the chunk that would mark the end of the body.
             raise ConnectionResetError(errno.ECONNRESET, "the stream cannot go on") from error

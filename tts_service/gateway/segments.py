@@ -20,7 +20,7 @@ _CLAUSE_END = re.compile(r"(?<=[,;:)\]])\s+|(?<=[—–])")
 _UNHEARD = dict.fromkeys(
     [0x00AD, 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF]
 )
-_SPOKEN_SYMBOLS = frozenset("&@%+=$€£¥")
+_SPOKEN_SYMBOLS = frozenset("&@%+=")
 
 
 def segments(text: str, language: str, max_chars: int) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 from collections.abc import Iterator
 
 from flask import Request, Response
@@ -13,7 +14,7 @@ from tts_service.gateway.body import read_body
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
-from tts_service.gateway.delivery import StreamedBody, pcm_of, whole
+from tts_service.gateway.delivery import StreamedBody, WholeAnswer, pcm_of
 from tts_service.gateway.encoders import Encoder, make_encoder
 from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.raw_body import read_raw
@@ -36,28 +37,20 @@ class Speaker:
         self.client = client
         self.admission = admission
         self._numbers = itertools.count(1)
+        self._token = secrets.token_hex(4)
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
 
     def answer(self, request: Request, request_id: str, tally: Tally) -> Response:
         """Return the answer with its audio. RequestFailed where there is none."""
-        utterance = self._read(request)
-        texts = self._texts(utterance)
-        encoder = make_encoder(utterance.response_format, utterance.sample_rate_hz, self.settings.mp3_kbps)
-        connection = Connection(request.environ)
-        connection.limit_sends(self.settings.send_timeout_s)
-        # Clients choose their request ids, and may choose the same one twice.
-        channel = self.client.open(f"{request_id}.{next(self._numbers)}")
-        speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open)
-        turn = _Turn(speech, utterance, encoder, request_id, self.admission, tally)
+        # First of all: a body can take its time to come, and must not take a thread beyond the limit meanwhile.
+        self.admission.enter()
         try:
-            self.admission.enter()
-        except RequestFailed:
-            speech.close()
+            turn = self._begin(request, request_id, tally)
+        except BaseException:
+            self.admission.leave()
             raise
         try:
-            if utterance.streamed and connection.can_show_failure:
-                return self._streamed(turn)
-            return self._whole(turn)
+            return self._streamed(turn) if turn.streams else self._whole(turn)
         except ClientGone:
             turn.finish("client_gone")
             return Response(status=CLIENT_GONE_STATUS)
@@ -67,6 +60,18 @@ class Speaker:
         except Exception:
             turn.finish(Code.INTERNAL)
             raise
+
+    def _begin(self, request: Request, request_id: str, tally: Tally) -> _Turn:
+        utterance = self._read(request)
+        texts = self._texts(utterance)
+        encoder = make_encoder(utterance.response_format, utterance.sample_rate_hz, self.settings.mp3_kbps)
+        connection = Connection(request.environ)
+        connection.limit_sends(self.settings.send_timeout_s)
+        # Clients choose their request ids, and may choose the same one twice, in two processes at the same time.
+        channel = self.client.open(f"{request_id}.{self._token}.{next(self._numbers)}")
+        speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open)
+        streams = utterance.streamed and connection.can_show_failure
+        return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
 
     def _read(self, request: Request) -> Utterance:
         if request.mimetype not in ("", "application/json") and not request.mimetype.endswith("+json"):
@@ -78,7 +83,7 @@ class Speaker:
         pools = self.client.known_pools()
         if not pools:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
-        utterance = resolve(body, pools, self.settings.sample_rate_hz, request.remote_addr or "")
+        utterance = resolve(body, pools, self.settings.sample_rate_hz, client_of(request))
         check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
         return utterance
 
@@ -101,9 +106,24 @@ class Speaker:
         return turn.mark(answer)
 
     def _whole(self, turn: _Turn) -> Response:
-        data = whole(turn.pcm(), turn.encoder, self.settings.max_audio_s)
+        answer = WholeAnswer(self.budget)
+        try:
+            data = answer.collect(turn.pcm(), turn.encoder, self.settings.max_audio_s)
+        except BaseException:
+            answer.release()
+            raise
         turn.finish("complete")
-        return turn.mark(Response(data, content_type=turn.encoder.content_type))
+        response = turn.mark(Response(data, content_type=turn.encoder.content_type))
+        # Until then its reader may take it slowly.
+        response.call_on_close(answer.release)
+        return response
+
+
+def client_of(request: Request) -> str:
+    """Return whose share of a pool a request counts against: the peer, or whom a proxy on this machine names."""
+    peer = request.remote_addr or ""
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    return forwarded.rpartition(",")[2].strip() or peer if peer in ("127.0.0.1", "::1") else peer
 
 
 class _Turn:
@@ -117,8 +137,10 @@ class _Turn:
         request_id: str,
         admission: Admission,
         tally: Tally,
+        streams: bool,
     ) -> None:
         self.speech = speech
+        self.streams = streams
         self.encoder = encoder
         self._utterance = utterance
         self._request_id = request_id

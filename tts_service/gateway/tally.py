@@ -18,7 +18,7 @@ class Tally:
     def __init__(self, route: str) -> None:
         self.outcome = ""
         """complete, client_gone, or an error's code; empty until it is known."""
-        self._route = route
+        self.route = route
         self._started_s = time.monotonic()
         self._utterance: Utterance | None = None
         self._account: Account | None = None
@@ -33,9 +33,9 @@ class Tally:
         outcome = self.outcome or ("complete" if answer.status_code < 400 else str(answer.status_code))
         duration_s = time.monotonic() - self._started_s
         if self._utterance is None or self._account is None or self._encoder is None:
-            return RequestReport(self._route, outcome, duration_s, answer.content_length or 0)
+            return RequestReport(self.route, outcome, duration_s, answer.content_length or 0)
         return RequestReport(
-            route=self._route,
+            route=self.route,
             outcome=outcome,
             duration_s=duration_s,
             n_bytes=self._encoder.n_bytes,

@@ -98,8 +98,15 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _meta("Audio in flight in each gateway process; what is beyond is asked for later.", "MiB", ge=1, le=1 << 20),
     ] = 256
     progress_timeout_s: Annotated[
-        float, _meta("A request that hears nothing from its workers for so long fails.", "s", gt=0, le=3600)
-    ] = 60.0
+        float,
+        _meta(
+            "A request that hears nothing for so long fails, its wait in the queue included. Workers that hang and a "
+            "dispatcher that is lost are found much sooner, by limits of their own.",
+            "s",
+            gt=0,
+            le=86400,
+        ),
+    ] = 1800.0
     reconnect_timeout_s: Annotated[
         float, _meta("How long requests wait for a lost dispatcher to come back.", "s", ge=0, le=600)
     ] = 20.0

@@ -46,6 +46,8 @@ class Child:
         self._heard_since_look = True
         self._killed_for = ""
         self._cause = ""
+        self.n_threads_when_ready = 0
+        """Live threads of the present process when it was first looked at as ready; 0 before."""
         self.faults: list[str] = []
         """Ways in which the present process differs from its plan."""
         self.exits: Counter[str] = Counter()
@@ -81,7 +83,7 @@ class Child:
         self.pid = self._process.pid
         self.pidfd = os.pidfd_open(self.pid)
         self.phase, self.finished_a_segment, self._killed_for, self._cause = Phase.START, False, "", ""
-        self.faults = []
+        self.faults, self.n_threads_when_ready = [], 0
         self._waited_then_s, self._heard_since_look, self._heard_s = 0.0, True, now
         logger.info("worker %d started: pid %d, CPUs %s", self.spec.index, self.pid, self.spec.cpus)
 
@@ -111,8 +113,8 @@ class Child:
                 logger.info("worker %d is as planned again", self.spec.index)
 
     def expect_end(self, cause: str) -> None:
-        """Note why the process will end by itself soon; it is then started again at once."""
-        self._cause, self.finished_a_segment = cause, True
+        """Note why the process will end by itself soon."""
+        self._cause = cause
 
     def kill(self, reason: str, cause: str) -> None:
         """Kill the process; `reap` sees its end. `cause` is its word in the metrics."""

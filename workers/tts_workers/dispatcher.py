@@ -34,6 +34,7 @@ from tts_service.protocol import (
     Introduce,
     Job,
     JobKey,
+    Leaving,
     Ready,
     Refused,
     Rekey,
@@ -215,6 +216,8 @@ class Dispatcher:
         elif isinstance(message, Credit):
             worker.credits += message.n_slots
             self._assign(pool, now)
+        elif isinstance(message, Leaving):
+            worker.retiring = True
         elif isinstance(message, Report):
             worker.stats = message.stats
         elif isinstance(message, Ready):

@@ -16,6 +16,9 @@ import msgspec
 from tts_service.protocol import Job, JobKey
 from tts_workers.fairness import ClientShares
 
+# Entries of jobs that have left may stay in the heap, up to as many as there are jobs and these.
+SPARE_ENTRIES = 64
+
 Order = Literal["deadline", "segments", "requests"]
 
 
@@ -71,9 +74,8 @@ class JobQueue:
     def first(self) -> Waiting | None:
         """Return the job that is due first."""
         while self._heap:
-            due_s, _, _, waiting = self._heap[0]
-            if self._waiting.get(waiting.job.key) is waiting and waiting.due_s == due_s:
-                return waiting
+            if self._is_current(self._heap[0]):
+                return self._heap[0][3]
             heapq.heappop(self._heap)
         return None
 
@@ -116,3 +118,11 @@ class JobQueue:
         waiting.due_s = due_s
         self._n_pushed += 1
         heapq.heappush(self._heap, (due_s, job.key.segment, self._n_pushed, waiting))
+        if len(self._heap) > 2 * len(self._waiting) + SPARE_ENTRIES:
+            self._heap = [entry for entry in self._heap if self._is_current(entry)]
+            heapq.heapify(self._heap)
+
+    def _is_current(self, entry: tuple[float, int, int, Waiting]) -> bool:
+        """Return False for the entry of a job that has left, or has another place now."""
+        due_s, _, _, waiting = entry
+        return self._waiting.get(waiting.job.key) is waiting and waiting.due_s == due_s

@@ -100,6 +100,7 @@ class WorkerProcess:
         self._phase = Phase.START
         self._last_report = 0.0
         self._stopping = False
+        self._said_goodbye = False
 
     def run(self) -> None:
         """Serve until told to stop. ProcessMustEnd when the engine cannot be loaded or trusted."""
@@ -107,6 +108,7 @@ class WorkerProcess:
         core = self._bring_up()
         while not (self._stopping and core.slots.n_active == 0):
             self._enter(core.next_phase)
+            self._leave_if_told()
             self.link.flush()
             for message in self.link.receive(self.spec.heartbeat_s if self._phase is Phase.IDLE else 0.0):
                 self._handle(core, message)
@@ -115,7 +117,12 @@ class WorkerProcess:
             n_done = core.stats().segments_done
             core.advance()
             self._report(core, at_once=core.stats().segments_done != n_done)
-        self.link.send(Leaving())
+
+    def _leave_if_told(self) -> None:
+        """Say once that no more jobs are wanted."""
+        if self._stopping and not self._said_goodbye:
+            self._said_goodbye = True
+            self.link.send(Leaving())
 
     def _bring_up(self) -> SynthesisCore:
         self._enter(Phase.LOAD)

@@ -71,12 +71,16 @@ class Supervisor:
             child.look(now)
             if child.pid and child.is_ready:
                 ready = dispatcher.workers[child.spec.index].ready
-                child.report_faults(plan_faults(child.spec, ready, procfs.affinities(child.pid)))
+                affinities = procfs.affinities(child.pid)
+                child.n_threads_when_ready = child.n_threads_when_ready or len(affinities)
+                child.report_faults(plan_faults(child.spec, ready, affinities, child.n_threads_when_ready))
                 self._recycle_if_grown(child, dispatcher)
 
     def _recycle_if_grown(self, child: Child, dispatcher: Dispatcher) -> None:
         limit_mib = self.settings.memory_limit_mib
-        if not limit_mib or dispatcher.workers[child.spec.index].retiring:
+        neighbours = dispatcher.pools[child.spec.pool].workers
+        # One of a pool at a time: equal load makes equal growth.
+        if not limit_mib or any(worker.retiring or worker.ready is None for worker in neighbours):
             return
         rss_mib = procfs.rss_bytes(child.pid) / (1 << 20)
         if rss_mib > limit_mib:

@@ -274,12 +274,17 @@ def test_only_lives_without_a_finished_segment_are_followed_by_a_pause(start_wit
     assert pauses == [FIRST_BACKOFF_S, 2 * FIRST_BACKOFF_S, 4 * FIRST_BACKOFF_S, 0.0, FIRST_BACKOFF_S]
 
 
-def test_an_end_that_was_expected_is_counted_as_such_and_followed_by_no_pause(start_with: StartWith) -> None:
+@pytest.mark.parametrize(("finished", "pause_s"), [(True, 0.0), (False, 0.5)])
+def test_an_end_that_was_expected_is_counted_as_such_and_paused_after_like_any_other(
+    start_with: StartWith, finished: bool, pause_s: float
+) -> None:
+    # A limit below what the model needs would otherwise be a loop without a pause.
     child = start_with(SLEEPS)
+    child.finished_a_segment = finished
     child.expect_end("memory")
     os.kill(child.pid, signal.SIGTERM)
     assert wait_for_end(child, 10.0) == "signal SIGTERM"
-    assert (child.exits, child.start_at_s) == ({"memory": 1}, 10.0)
+    assert (child.exits, child.start_at_s) == ({"memory": 1}, 10.0 + pause_s)
 
 
 def test_differences_from_the_plan_are_said_once(start_with: StartWith, caplog: pytest.LogCaptureFixture) -> None:

@@ -133,3 +133,13 @@ def test_a_share_is_regained_with_time() -> None:
         queue.add(Waiting(job(request_id=f"{n}", client="a"), b"g", 0.0), spacing_s=0.5)
     assert queue.shares.charge("a", 2.0, 0.5) == 5.0
     assert queue.shares.charge("a", 60.0, 0.5) == 60.0
+
+
+def test_jobs_that_left_do_not_stay_in_memory() -> None:
+    queue = JobQueue(10)
+    queue.add(Waiting(job(request_id="stays", deadline_s=0.0), b"g", 0.0))
+    for n in range(1000):
+        queue.add(Waiting(job(request_id=f"{n}", deadline_s=3600.0), b"g", 0.0))
+        queue.remove(job(request_id=f"{n}").key, b"g")
+    assert len(queue._heap) < 200
+    assert [found.job.key.request_id for found in queue.remove_all()] == ["stays"]

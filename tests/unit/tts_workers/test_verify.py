@@ -30,19 +30,24 @@ AS_PLANNED = {10: frozenset({2, 3}), 11: frozenset({2, 3})}
 
 
 def test_a_process_as_planned_has_no_faults() -> None:
-    assert plan_faults(SPEC, READY, AS_PLANNED) == []
+    assert plan_faults(SPEC, READY, AS_PLANNED, 2) == []
 
 
 @pytest.mark.parametrize("cpus", [{0, 1, 2, 3}, {2}, {5}])
 def test_one_thread_with_other_cpus_is_a_fault_that_names_both(cpus: set[int]) -> None:
-    (fault,) = plan_faults(SPEC, READY, AS_PLANNED | {11: frozenset(cpus)})
+    (fault,) = plan_faults(SPEC, READY, AS_PLANNED | {11: frozenset(cpus)}, 2)
     assert "planned 2-3" in fault
 
 
 def test_other_threads_and_spinning_are_faults() -> None:
     ready = msgspec.structs.replace(READY, runtime=Runtime(intra_op_threads=8, spinning=True))
-    assert len(plan_faults(SPEC, ready, AS_PLANNED)) == 2
+    assert len(plan_faults(SPEC, ready, AS_PLANNED, 2)) == 2
 
 
 def test_a_process_that_has_said_nothing_is_judged_by_the_kernel_alone() -> None:
-    assert plan_faults(SPEC, None, {}) == []
+    assert plan_faults(SPEC, None, {}, 2) == []
+
+
+def test_a_thread_more_than_when_it_became_ready_is_a_fault() -> None:
+    (fault,) = plan_faults(SPEC, READY, AS_PLANNED | {12: frozenset({2, 3})}, 2)
+    assert "3 threads, 2 when" in fault

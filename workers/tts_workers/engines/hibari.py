@@ -106,7 +106,9 @@ class HibariEngine(Engine):
         phonemes: str = self._g2p(digestible(job.text))
         if not _SPOKEN_PHONEME.search(phonemes):
             raise RequestFailed(
-                Code.UNSUPPORTED_TEXT, f"voice {job.voice!r} finds nothing to speak in {job.text[:40]!r}", param="input"
+                Code.UNSUPPORTED_TEXT,
+                f"voice {job.voice!r} finds nothing to speak in a segment of the text",
+                param="input",
             )
         return phonemes
 

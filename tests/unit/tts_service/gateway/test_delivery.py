@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.properties import property_settings
 from support.spoken import TEXTS, SpokenRequest, expected
 from tts_service.errors import ClientGone, Code, RequestFailed
-from tts_service.gateway.delivery import StreamedBody, pcm_of, pieces, whole
+from tts_service.gateway.budget import AudioBudget
+from tts_service.gateway.delivery import StreamedBody, WholeAnswer, pcm_of, pieces
 from tts_service.gateway.encoders import make_encoder
 from tts_service.gateway.pcm import Int16, PcmStream, to_int16
 
@@ -71,25 +72,36 @@ def test_a_piece_is_handed_out_as_soon_as_it_is_full() -> None:
 
 
 def test_an_answer_in_one_piece_has_exact_sizes() -> None:
-    body = whole(parts(3, 0, 4), make_encoder("wav", RATE_HZ, 64), max_audio_s=1.0)
+    body = WholeAnswer(AudioBudget(1 << 20)).collect(parts(3, 0, 4), make_encoder("wav", RATE_HZ, 64), max_audio_s=1.0)
     assert body[4:8] == (36 + 14).to_bytes(4, "little")
     assert body[40:44] == (14).to_bytes(4, "little")
     assert body[44:] == ramp(0, 7).tobytes()
 
 
 def test_an_answer_in_one_piece_may_be_just_as_long_as_its_limit() -> None:
-    assert len(whole(parts(8000, 8000), make_encoder("pcm", RATE_HZ, 64), max_audio_s=2.0)) == 32000
+    assert (
+        len(
+            WholeAnswer(AudioBudget(1 << 20)).collect(
+                parts(8000, 8000), make_encoder("pcm", RATE_HZ, 64), max_audio_s=2.0
+            )
+        )
+        == 32000
+    )
 
 
 def test_an_answer_in_one_piece_that_gets_too_long_fails_before_the_rest_is_made() -> None:
     with pytest.raises(RequestFailed, match="longer than 2 s") as caught:
-        whole(parts(8000, 8001, error=AssertionError("made more")), make_encoder("pcm", RATE_HZ, 64), max_audio_s=2.0)
+        WholeAnswer(AudioBudget(1 << 20)).collect(
+            parts(8000, 8001, error=AssertionError("made more")), make_encoder("pcm", RATE_HZ, 64), max_audio_s=2.0
+        )
     assert (caught.value.code, caught.value.param) == (Code.AUDIO_TOO_LONG, "input")
 
 
 def test_a_failure_of_the_audio_is_the_answers() -> None:
     with pytest.raises(RequestFailed) as caught:
-        whole(parts(5, error=RequestFailed(Code.ENGINE_FAILED, "x")), make_encoder("wav", RATE_HZ, 64), 1.0)
+        WholeAnswer(AudioBudget(1 << 20)).collect(
+            parts(5, error=RequestFailed(Code.ENGINE_FAILED, "x")), make_encoder("wav", RATE_HZ, 64), 1.0
+        )
     assert caught.value.code is Code.ENGINE_FAILED
 
 
@@ -211,3 +223,17 @@ def test_a_stream_without_audio_is_a_header_at_most() -> None:
         streamed.body.begin()
         assert len(b"".join(streamed.body)) == length
         assert streamed.outcomes == ["complete"]
+
+
+def test_an_answer_in_one_piece_counts_against_the_budget_until_it_is_over() -> None:
+    budget = AudioBudget(20_000)
+    answer = WholeAnswer(budget)
+    answer.collect(parts(8000), make_encoder("pcm", RATE_HZ, 64), 9.0)
+    assert budget.n_bytes == 16_000
+    with pytest.raises(RequestFailed) as caught:
+        WholeAnswer(budget).collect(parts(8000), make_encoder("pcm", RATE_HZ, 64), 9.0)
+    assert caught.value.code is Code.TOO_MANY_REQUESTS
+    assert "audio_budget_mib" in caught.value.message
+    answer.release()
+    answer.release()
+    assert budget.n_bytes == 0

@@ -91,7 +91,7 @@ def test_a_piece_without_anything_to_speak_goes_to_the_segment_before_it() -> No
     assert cut("x" * 19 + "!\n🙂\nBye.", 20) == ["x" * 19 + "!", "Bye."]
 
 
-@pytest.mark.parametrize("symbol", list("&@%+=$€£¥"))
+@pytest.mark.parametrize("symbol", list("&@%+="))
 def test_a_symbol_that_is_read_aloud_is_something_to_speak(symbol: str) -> None:
     assert cut(symbol) == [symbol]
 

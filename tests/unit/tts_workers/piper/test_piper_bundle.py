@@ -1,8 +1,9 @@
-"""Many voices in one session: one pool of threads, and every voice's bytes as they are alone."""
+"""Many voices in one session: no thread of its own, and every voice's bytes as they are alone."""
 
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Entry]:
     return {name: entry_of(directory, write_voice(directory, name, build)) for name, build in BUILDS.items()}
 
 
-def bundle_of(entries: dict[str, Entry], n_threads: int = 1) -> Bundle:
-    bundle = Bundle(n_threads)
+def bundle_of(entries: dict[str, Entry]) -> Bundle:
+    bundle = Bundle()
     bundle.load(entries)
     return bundle
 
@@ -70,14 +71,22 @@ def test_voices_of_the_same_shape_are_not_mixed_up(entries: dict[str, Entry]) ->
     assert not np.array_equal(first[1], second[1])
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_any_number_of_voices_has_one_pool(entries: dict[str, Entry], n_threads: int) -> None:
+def test_any_number_of_voices_brings_no_thread(entries: dict[str, Entry]) -> None:
     before = len(os.listdir("/proc/self/task"))
-    bundle = bundle_of(entries, n_threads)
+    bundle = bundle_of(entries)
     for name, entry in entries.items():
         outputs(bundle, name, entry)
-    assert len(os.listdir("/proc/self/task")) - before == n_threads - 1
-    assert bundle.session.get_session_options().intra_op_num_threads == n_threads
+    assert len(os.listdir("/proc/self/task")) == before
+    assert bundle.session.get_session_options().intra_op_num_threads == 1
+
+
+def test_parts_can_run_on_several_threads_at_a_time(entries: dict[str, Entry]) -> None:
+    bundle = bundle_of(entries)
+    alone = {name: outputs(bundle, name, entry) for name, entry in entries.items()}
+    with ThreadPoolExecutor(4) as threads:
+        jobs = [(name, threads.submit(outputs, bundle, name, entry)) for name, entry in [*entries.items()] * 8]
+    for name, job in jobs:
+        assert all(np.array_equal(one, other) for one, other in zip(job.result(), alone[name], strict=True))
 
 
 def test_voices_of_different_operator_sets_are_refused_together(tmp_path: Path) -> None:

@@ -101,6 +101,13 @@ def test_no_step_makes_more_than_its_limit(engine: PiperEngine) -> None:
     assert len(lengths) > 3
 
 
+def test_a_voice_that_runs_whole_gets_shorter_parts(engine: PiperEngine) -> None:
+    text = " ".join([TEXT] * 6)
+    n_parts = -(-len(text) // 120)
+    assert len(speak(engine, job_for(engine, text, voice="c-whole")).lengths) >= n_parts
+    assert len(speak(engine, job_for(engine, TEXT, voice="c-whole")).lengths) == 1
+
+
 def test_a_speed_is_what_it_says(engine: PiperEngine) -> None:
     usual = len(spoken(engine))
     for speed in (0.25, 0.5, 1.5, 2.0):

@@ -1,8 +1,7 @@
-"""All parts of all voices of a worker in one onnxruntime session, so that they share one thread pool and one arena.
+"""All parts of all voices of a worker in one onnxruntime session, so that they share one arena.
 
-onnxruntime's pools belong to sessions; its one pool for several sessions cannot be kept from spinning through Python.
-So the session's graph has an If for each part, and the input `@which` says which one runs; the others cost nothing.
-Parts run as fast so as in sessions of their own, with equal bits (measured).
+The session's graph has an If for each part, and the input `@which` says which one runs. Parts run as fast so as in
+sessions of their own, with equal bits (measured). The session computes on the thread that calls it.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ WHICH, NOTHING = "@which", "@nothing"
 
 
 class Bundle:
-    """The session. Call `load`, then the functions that `runner` gives."""
+    """The session. Call `load`, then the functions that `runner` gives, from any threads."""
 
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
+    def __init__(self) -> None:
         self.session: Any = None
         self._places: dict[tuple[str, str], int] = {}
         """Number of each (voice, part)."""
@@ -43,7 +41,7 @@ class Bundle:
                 self._places[voice, part] = len(self._outputs)
                 self._outputs.append(builder.add(model, len(self._outputs), entry.directory))
         # Weights are named by their whole paths, seen from the root.
-        self.session = cpu_session(builder.model().SerializeToString(), self.n_threads, weights=Path("/"))
+        self.session = cpu_session(builder.model().SerializeToString(), 1, weights=Path("/"))
         self._nothing = {name: np.zeros(1, _TYPES[kind]) for name, kind in builder.inputs.items()}
 
     def runner(self, voice: str) -> Run:

@@ -14,7 +14,7 @@ from tts_workers.engines.piper.windows import TILE_FRAMES
 # A slow core of today: multiplications and additions of float32 convolutions a second. (Measured: 32e9 and 74e9.)
 SLOW_MACS_PER_S = 30e9
 BLOCK_S, TAIL_STEP_S = 0.42, 0.25
-SHORTEST_BLOCK, LONGEST_BLOCK = 256, 1024
+SHORTEST_BLOCK, LONGEST_BLOCK = 256, 512
 LONGEST_STEP_FRAMES = 256
 # Measured: 0.13 s for the longest part of a text (802 ids) on a core of 74e9.
 ENCODER_STEP_S = 0.35

@@ -1,4 +1,4 @@
-"""The `piper` engine: voices from a directory, several in one worker, on one thread pool. See docs/piper.md."""
+"""The `piper` engine: voices from a directory, several in one worker, on the same few threads. See docs/piper.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tts_service.protocol import EngineInfo, Job, Runtime, Voice
 from tts_workers.engines.base import NO_SAMPLES, Engine, EngineOptions, Output, Sequence
 from tts_workers.engines.option_values import read_options
 from tts_workers.engines.ort import session_runtime
-from tts_workers.engines.piper.ids import Alphabet, is_heard
+from tts_workers.engines.piper.crew import Crew
+from tts_workers.engines.piper.ids import MAX_PHONEMES, MAX_PHONEMES_WHOLE, Alphabet, is_heard
 from tts_workers.engines.piper.phonemes import Reader
 from tts_workers.engines.piper.scripts import scripts_of
 from tts_workers.engines.piper.sequence import Model, PiperSequence
@@ -78,13 +79,16 @@ class PiperEngine(Engine):
         cache = Cache(Path(self.piper.cache) if self.piper.cache else default_directory(os.environ))
         digests = {voice.id: digest_of(voice.model) for voice in voices}
         entries = {voice.id: cache.get(digests[voice.id], partial(cut, voice)) for voice in voices}
-        self._bundle = Bundle(self.options.n_threads)
+        self._bundle = Bundle()
         self._bundle.load(entries)
+        self._crew = Crew(self.options.n_threads)
+        self._crew.start()
         for voice in voices:
             reader = Reader(voice)
             reader.load()
             facts, run = entries[voice.id].facts, self._bundle.runner(voice.id)
-            model = Model(voice, reader, Alphabet(voice), facts, run, self._scales(voice))
+            alphabet = Alphabet(voice, MAX_PHONEMES_WHOLE if facts.whole_because else MAX_PHONEMES)
+            model = Model(voice, reader, alphabet, facts, run, self._crew, self._scales(voice))
             self._models |= {name: (model, speaker) for name, speaker in voice.speakers().items()}
         self.info = self._describe(voices, digests)
 
@@ -142,7 +146,8 @@ class PiperEngine(Engine):
         pass
 
     def runtime(self) -> Runtime:
-        return session_runtime([self._bundle.session])
+        runtime = session_runtime([self._bundle.session])
+        return msgspec.structs.replace(runtime, intra_op_threads=self._crew.n_threads * runtime.intra_op_threads)
 
     def warm_up_voices(self) -> list[str]:
         # One speaker of each model: a voice may have hundreds.

@@ -13,14 +13,17 @@ logger = logging.getLogger(__name__)
 
 # The encoder's attention grows with the square; 802 ids take it 0.13 s.
 MAX_PHONEMES = 400
+# Of a voice that runs whole, a part is one step: 8 s of audio, 0.8 s where a core makes 10 of them in one.
+MAX_PHONEMES_WHOLE = 120
 _CLAUSE_ENDS = frozenset(",;:.!?")
 
 
 class Alphabet:
     """The map of one voice."""
 
-    def __init__(self, voice: VoiceFile) -> None:
+    def __init__(self, voice: VoiceFile, longest: int = MAX_PHONEMES) -> None:
         self._voice = voice
+        self._longest = longest
         self._ids = voice.config.phoneme_id_map
         self._map = voice.config.phoneme_map
         self._missed: set[str] = set()
@@ -31,7 +34,9 @@ class Alphabet:
         RequestFailed where the voice has no id for something that is to be heard.
         """
         symbols = [symbol for pair in zip(sentence.symbols, sentence.raw, strict=True) for symbol in self._known(*pair)]
-        return [self._framed(part) for part in split(symbols) if any(is_heard(symbol) for symbol in part)]
+        return [
+            self._framed(part) for part in split(symbols, self._longest) if any(is_heard(symbol) for symbol in part)
+        ]
 
     def _framed(self, symbols: list[str]) -> list[int]:
         """Return the ids as in training: begin, then each phoneme with padding after it, end."""
@@ -60,13 +65,13 @@ def is_heard(symbol: str) -> bool:
     return any(unicodedata.category(char) in ("Ll", "Lu", "Lo", "Lt", "Nd", "Nl", "No") for char in symbol)
 
 
-def split(symbols: list[str]) -> list[list[str]]:
-    """Cut phonemes into parts of at most MAX_PHONEMES: after a clause if possible, else at a space, else anywhere."""
+def split(symbols: list[str], longest: int = MAX_PHONEMES) -> list[list[str]]:
+    """Cut phonemes into parts of at most `longest`: after a clause if possible, else at a space, else anywhere."""
     parts = []
-    while len(symbols) > MAX_PHONEMES:
-        spaces = [n for n in range(1, MAX_PHONEMES) if symbols[n] == " "]
+    while len(symbols) > longest:
+        spaces = [n for n in range(1, longest) if symbols[n] == " "]
         ends = [n for n in spaces if symbols[n - 1] in _CLAUSE_ENDS]
-        cut = (ends or spaces or [MAX_PHONEMES])[-1]
+        cut = (ends or spaces or [longest])[-1]
         parts.append(symbols[:cut])
         symbols = symbols[cut:]
     return [*parts, symbols]

@@ -52,7 +52,7 @@ def _finding(model: Path, cache: Cache) -> Finding:
 
 def _tried(voice: VoiceFile, cache: Cache) -> Finding:
     entry = cache.get(digest_of(voice.model), partial(cut, voice))
-    Bundle(n_threads=1).load({voice.id: entry})
+    Bundle().load({voice.id: entry})
     Reader(voice).load()
     return _described(voice, whole_because=entry.facts.whole_because, frame_samples=entry.facts.hop)
 

@@ -1,4 +1,8 @@
-"""A segment in progress: its parts of phonemes one after the other, each in steps of bounded length."""
+"""A segment in progress: its parts of phonemes one after the other, each in steps of bounded length.
+
+Blocks and tiles of a step run side by side on the worker's threads. Which frames go together does not depend on their
+number.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import numpy as np
 from tts_service.errors import Code, RequestFailed
 from tts_service.protocol import Job
 from tts_workers.engines.base import NO_SAMPLES, Samples, Sequence
+from tts_workers.engines.piper.crew import Crew
 from tts_workers.engines.piper.ids import Alphabet
 from tts_workers.engines.piper.phonemes import Reader
 from tts_workers.engines.piper.synthesis import (
@@ -42,6 +47,7 @@ class Model:
     alphabet: Alphabet
     facts: Facts
     run: Run
+    crew: Crew
     scales: Scales
     """At speed 1."""
 
@@ -62,8 +68,7 @@ class PiperSequence(Sequence):
         self._n_made = 0
         self._latents: Floats | None = None
         self._blocks: deque[Span] = deque()
-        self._tiles: deque[Span] = deque()
-        self._upsampled: Upsampled | None = None
+        self._tiles: deque[tuple[Upsampled, Span]] = deque()
 
     @property
     def finished(self) -> bool:
@@ -71,7 +76,7 @@ class PiperSequence(Sequence):
         return not (self._parts or self._blocks or self._tiles)
 
     def step(self) -> Samples:
-        """Run the encoder, the body on a block, or the tail on some tiles; return the samples that came of it.
+        """Run the encoder, or on each thread the body on a block, or the tail on some tiles; return the new samples.
 
         RequestFailed where the segment grows longer than its job may.
         """
@@ -102,24 +107,30 @@ class PiperSequence(Sequence):
         return NO_SAMPLES
 
     def _upsample(self) -> Samples:
-        block = self._blocks.popleft()
-        assert self._latents is not None
-        self._upsampled = upsample(self._model.run, self._model.facts, self._latents, block, self._speaker)
-        self._tiles.extend(tiles(block))
+        z, facts = self._latents, self._model.facts
+        assert z is not None
+        # A stream's first sound is not kept waiting for larger blocks beside its own.
+        n_blocks = 1 if self._is_first else self._model.crew.n_threads
+        spans = [self._blocks.popleft() for _ in range(min(n_blocks, len(self._blocks)))]
+        done = self._model.crew.map(lambda span: upsample(self._model.run, facts, z, span, self._speaker), spans)
+        for span, upsampled in zip(spans, done, strict=True):
+            self._tiles.extend((upsampled, tile) for tile in tiles(span))
         return NO_SAMPLES
 
     def _decode(self) -> Samples:
+        model, facts = self._model, self._model.facts
         assert self._latents is not None
-        assert self._upsampled is not None
-        # A stream's first sound is not kept waiting for the tiles after it.
-        is_first = self.job.streamed and not self._n_made
-        n_tiles = 1 if is_first else self._model.facts.step_frames // TILE_FRAMES
-        taken = [self._tiles.popleft() for _ in range(min(n_tiles, len(self._tiles)))]
         n_frames = self._latents.shape[2]
-        waves = [
-            decode(self._model.run, self._model.facts, self._upsampled, tile, n_frames, self._speaker) for tile in taken
-        ]
+        # Nor for the tiles after it.
+        n_each = 1 if self._is_first else facts.step_frames // TILE_FRAMES
+        n_tiles = min(n_each * model.crew.n_threads, len(self._tiles))
+        taken = [self._tiles.popleft() for _ in range(n_tiles)]
+        waves = model.crew.map(lambda work: decode(model.run, facts, *work, n_frames, self._speaker), taken)
         return np.concatenate(waves)
+
+    @property
+    def _is_first(self) -> bool:
+        return self.job.streamed and not self._n_made
 
     def _speak_whole(self) -> Samples:
         own = self._model.scales
