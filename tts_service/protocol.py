@@ -335,6 +335,8 @@ class Catalogue(msgspec.Struct, frozen=True, tag=True):
     """The dispatcher is about to end: jobs wait for the next one."""
     closed: bool
     """New requests are refused; those in progress go on."""
+    default_pool: str = ""
+    """The first of the settings, which speaks for requests that name neither model nor voice."""
 
 
 class Beat(msgspec.Struct, frozen=True, tag=True):

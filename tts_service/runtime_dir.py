@@ -43,7 +43,11 @@ class RuntimeDir:
         return f"ipc://{self.path / 'workers.sock'}"
 
     def prepare(self) -> None:
-        """Make the directory, private to this user. CannotStart where it is somebody else's or the path is too long."""
+        """Make the directory, private to this user, if it is not there.
+
+        CannotStart where it is somebody else's, or open to others, or its path is too long. One that is there is left
+        as it is.
+        """
         longest = len(os.fsencode(self.path / "gateways.sock"))
         if longest > MAX_SOCKET_PATH_BYTES:
             raise CannotStart(
@@ -61,8 +65,13 @@ class RuntimeDir:
             raise CannotStart(
                 f"runtime_dir {self.path} is not a directory of uid {os.getuid()}; choose another --runtime-dir"
             )
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            os.chmod(self.path, 0o700)
+        mode = stat.S_IMODE(found.st_mode)
+        if mode & 0o077:
+            # It may be anybody's, /etc for example: its mode is not ours to change.
+            raise CannotStart(
+                f"runtime_dir {self.path} is open to others (mode {mode:o}): expected a directory of its own with mode "
+                "700, or one that does not exist yet"
+            )
 
     def lock(self, role: str) -> None:
         """Hold the directory for one process in this role until it ends.

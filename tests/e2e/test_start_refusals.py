@@ -38,7 +38,16 @@ def test_a_port_in_use_is_one_line() -> None:
 def test_a_runtime_directory_in_use_is_one_line_and_the_first_service_goes_on(tone: Service) -> None:
     with running("--engine", "tone", "--runtime-dir", str(tone.runtime_dir), wait=False) as second:
         check_end(second, ExitCode.CANNOT_START, str(tone.runtime_dir), "--runtime-dir")
+        assert len(second.text_of_log().splitlines()) == 1, "nothing was announced before the refusal"
     assert tone.pcm("Still mine.")
+
+
+def test_a_runtime_directory_that_is_open_to_others_is_refused_and_not_touched(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with running("--engine", "tone", "--runtime-dir", str(tmp_path), wait=False) as service:
+        check_end(service, ExitCode.CANNOT_START, str(tmp_path), "mode 755")
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_runtime_directory_with_too_long_a_path_is_one_line(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ EXAMPLES: list[Message] = [
     Welcome("a1b2"),
     Refused("0.2.0", "versions differ"),
     Introduce(),
-    Catalogue([pool(scripts=["LATIN"])], warm=True, draining=False, closed=True),
+    Catalogue([pool(scripts=["LATIN"])], warm=True, draining=False, closed=True, default_pool="default"),
     Beat("a1b2"),
     Status(
         query=7,

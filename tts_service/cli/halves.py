@@ -51,7 +51,17 @@ class Half:
 
     def start(self) -> None:
         """Begin a life. Call from the main thread: children die with the thread that started them."""
-        command = [sys.executable, "-m", "tts_service", self.name, *self._arguments, "--parent-pid", str(os.getpid())]
+        # -P: the installed package, whatever lies in the present directory.
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "tts_service",
+            self.name,
+            *self._arguments,
+            "--parent-pid",
+            str(os.getpid()),
+        ]
         # Its own session: a Ctrl-C at the terminal is this process's to handle.
         self._process = subprocess.Popen(
             command, env=self._environment, pass_fds=self._pass_fds, stdin=subprocess.DEVNULL, start_new_session=True

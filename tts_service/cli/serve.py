@@ -62,8 +62,8 @@ class Service:
     def _stop(self) -> None:
         """Stop the gateway first, so that what it has accepted is still spoken; a second signal ends it all at once."""
         workers, gateway = self.halves
-        # The gateway closes its copy when it is told to stop: from then on the kernel refuses connections, where it
-        # would keep them waiting for somebody to accept them, and reset them in the end.
+        # The gateway closes its copies when it is told to stop (see DrainingWorker); with this one the last is gone,
+        # and the kernel refuses connections.
         self.listener.close()
         gateway.stop(self.settings.gateway.graceful_timeout_s + STOP_MARGIN_S, kill=self.signals > 1)
         workers.stop(self.settings.workers.drain_timeout_s + STOP_MARGIN_S, kill=self.signals > 1)
@@ -86,6 +86,9 @@ def command(config: Path | None, **flags: Any) -> int:
     set_up(loaded.settings.service.log_level, "serve")
     runtime_dir = runtime_dir_of(loaded)
     runtime_dir.prepare()
+    # The workers' half takes the lock for itself; here a second service is refused before it announces anything.
+    runtime_dir.lock("workers")
+    runtime_dir.unlock()
 
     from tts_service.gateway.listener import listen, url_of
 

@@ -303,7 +303,9 @@ class DispatcherClient:
     def _learn(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self._heard_of_pools.set()
-        self.pools = self.pools | {pool.name: pool for pool in catalogue.pools}
+        # In the order of the settings; those that are being loaded again come last.
+        known = {pool.name: pool for pool in catalogue.pools}
+        self.pools = known | {name: pool for name, pool in self.pools.items() if name not in known}
         self._send_held()
         if catalogue.closed:
             # Whoever waits for the service to be empty needs today's number.

@@ -44,7 +44,7 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
         """Called by gunicorn: hand our settings over."""
         gateway = self.settings.gateway
         values: dict[str, Any] = {
-            "worker_class": "gthread",
+            "worker_class": "tts_service.gateway.draining_worker.DrainingWorker",
             "workers": gateway.processes,
             "threads": gateway.threads,
             "worker_connections": MAX_CONNECTIONS,

@@ -10,7 +10,7 @@ from flask import Request, Response
 
 from tts_service.errors import ClientGone, Code, RequestFailed
 from tts_service.gateway.admission import Admission
-from tts_service.gateway.body import read_body
+from tts_service.gateway.body import SpeechBody, read_body
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
@@ -22,7 +22,8 @@ from tts_service.gateway.request_log import log_request
 from tts_service.gateway.segments import check_scripts, segments
 from tts_service.gateway.speech import Speech
 from tts_service.gateway.tally import Tally
-from tts_service.gateway.utterance import Utterance, resolve
+from tts_service.gateway.utterance import ANY_MODEL, Utterance, resolve
+from tts_service.protocol import PoolInfo
 from tts_service.settings import GatewaySettings
 
 # nginx's name for "the client closed the connection"; only the log sees it.
@@ -83,9 +84,20 @@ class Speaker:
         pools = self.client.known_pools()
         if not pools:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
+        self._check_default_pool(body, pools)
         utterance = resolve(body, pools, self.settings.sample_rate_hz, client_of(request))
         check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
         return utterance
+
+    def _check_default_pool(self, body: SpeechBody, pools: list[PoolInfo]) -> None:
+        """Refuse a request that leaves the choice to us while the pool that it is for has not been loaded yet.
+
+        Whichever pool is up first would speak otherwise, with another voice than a moment later.
+        """
+        default = self.client.catalogue.default_pool if self.client.catalogue else ""
+        leaves_it_to_us = body.voice_id is None and (not body.model or body.model in ANY_MODEL)
+        if leaves_it_to_us and default and default not in {pool.name for pool in pools}:
+            raise RequestFailed(Code.NOT_READY, f"pool {default!r} is not ready yet", retry_after_s=2.0)
 
     def _texts(self, utterance: Utterance) -> Iterator[str]:
         longest = min(self.settings.segment_chars, utterance.pool.engine.max_segment_chars)

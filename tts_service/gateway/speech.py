@@ -132,6 +132,7 @@ class Speech:
     def _counted(self, samples: Float32) -> Float32:
         now = time.monotonic()
         if self.account.first_audio_s is None:
+            self._check_time()
             self.account.first_audio_s = now - self.account.started_s
         if self._utterance.streamed:
             dry_s = self._pace.delivered(now, self.account.audio_s, waited=self._waited)

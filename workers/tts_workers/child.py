@@ -76,7 +76,8 @@ class Child:
     def start(self, now: float) -> None:
         """Begin a new life in a fresh interpreter."""
         self.spec = msgspec.structs.replace(self.spec, incarnation=self.spec.incarnation + 1)
-        command = [sys.executable, "-m", "tts_workers.entry", self.spec.to_json()]
+        # -P: the installed package, whatever lies in the present directory.
+        command = [sys.executable, "-P", "-m", "tts_workers.entry", self.spec.to_json()]
         environment = worker_environment(dict(os.environ), self.spec.n_threads)
         # Its own session: a Ctrl-C at the terminal is the parent's to handle.
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)

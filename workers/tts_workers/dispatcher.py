@@ -144,7 +144,7 @@ class Dispatcher:
         """Return why a new request cannot be taken; later segments belong to requests that were."""
         if job.key.segment > 0 or job.key.attempt > 1:
             return None
-        wait_s = pool.wait_s(job.deadline_s)
+        wait_s = pool.wait_s(job, now)
         if self.closed:
             return Failed(job.key, Code.NOT_READY, "the service takes no new requests", retry_after_s=5.0)
         if pool.queue.is_full:
@@ -292,7 +292,7 @@ class Dispatcher:
         """Return what gateways need to know about the pools as they are now."""
         infos = [info for pool in self.pools.values() if (info := pool.info()) is not None]
         warm = all(worker.was_ready for worker in self.workers.values())
-        return Catalogue(infos, warm, self.draining, self.closed)
+        return Catalogue(infos, warm, self.draining, self.closed, next(iter(self.pools), ""))
 
     def announce(self) -> None:
         """Send the catalogue to every gateway if it has changed."""

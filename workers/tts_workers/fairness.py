@@ -19,8 +19,12 @@ class ClientShares:
 
     def charge(self, client: str, now: float, spacing_s: float) -> float:
         """Count one job of `client`; return its fair start: now, or later where the client is beyond its share."""
-        start_s = max(now, self._clocks.get(client, now))
+        start_s = self.start_s(client, now)
         self._clocks[client] = start_s + spacing_s
         if len(self._clocks) > FORGET_ABOVE:
             self._clocks = {name: clock for name, clock in self._clocks.items() if clock > now}
         return start_s
+
+    def start_s(self, client: str, now: float) -> float:
+        """Return the fair start of a job that `client` had now, without counting it."""
+        return max(now, self._clocks.get(client, now))

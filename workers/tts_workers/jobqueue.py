@@ -71,6 +71,10 @@ class JobQueue:
         self._waiting[waiting.job.key] = waiting
         self._push(waiting)
 
+    def prospect_s(self, job: Job, now: float) -> float:
+        """Return when a job would be due that came now."""
+        return self._due_s(Waiting(job, b"", now, fair_s=self.shares.start_s(job.client, now)))
+
     def first(self) -> Waiting | None:
         """Return the job that is due first."""
         while self._heap:
@@ -108,16 +112,17 @@ class JobQueue:
         while (waiting := self.take()) is not None:
             yield waiting
 
-    def _push(self, waiting: Waiting) -> None:
-        job = waiting.job
-        due_s = {
-            "deadline": max(job.deadline_s, waiting.fair_s),
+    def _due_s(self, waiting: Waiting) -> float:
+        return {
+            "deadline": max(waiting.job.deadline_s, waiting.fair_s),
             "segments": waiting.since_s,
-            "requests": job.arrived_s,
+            "requests": waiting.job.arrived_s,
         }[self.order]
-        waiting.due_s = due_s
+
+    def _push(self, waiting: Waiting) -> None:
+        waiting.due_s = self._due_s(waiting)
         self._n_pushed += 1
-        heapq.heappush(self._heap, (due_s, job.key.segment, self._n_pushed, waiting))
+        heapq.heappush(self._heap, (waiting.due_s, waiting.job.key.segment, self._n_pushed, waiting))
         if len(self._heap) > 2 * len(self._waiting) + SPARE_ENTRIES:
             self._heap = [entry for entry in self._heap if self._is_current(entry)]
             heapq.heapify(self._heap)

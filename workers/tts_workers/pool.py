@@ -171,11 +171,19 @@ class Pool:
         """Warm workers; 1 where there is none, for estimates."""
         return max(1, sum(worker.ready is not None for worker in self.workers))
 
-    def wait_s(self, due_s: float) -> float:
-        """Return the estimated wait of a job that would be due at `due_s`: what is due before it, over the workers."""
+    def wait_s(self, job: Job, now: float) -> float:
+        """Return the estimated wait of a job that came now: what would be due before it, over the workers."""
+        due_s = self.queue.prospect_s(job, now)
         ahead = sum(len(waiting.job.text) for waiting in self.queue if waiting.due_s <= due_s)
         ahead += sum(len(waiting.job.text) for waiting in self.suspects)
-        running = sum(len(job.job.text) for worker in self.workers for job in worker.jobs.values())
+        batched = self.engine is not None and self.engine.stepping == "batched"
+        running = sum(
+            len(other.job.text)
+            for worker in self.workers
+            for other in worker.jobs.values()
+            # What is due later steps aside, but where all slots step together.
+            if batched or other.job.deadline_s <= due_s
+        )
         return self.estimate.work_s(ahead + running // 2) / self.n_ready
 
     def info(self) -> PoolInfo | None:

@@ -67,10 +67,22 @@ def test_a_new_directory_is_private_whatever_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a" / "run").stat().st_mode) == 0o700
 
 
-def test_a_directory_of_ours_that_others_can_read_is_made_private(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701, 0o777])
+def test_a_directory_that_is_open_to_others_is_refused_and_left_as_it_is(tmp_path: Path, mode: int) -> None:
+    # It may be /etc, and its mode and content everybody's.
     path = tmp_path / "run"
-    path.mkdir(mode=0o755)
-    path.chmod(0o755)
+    path.mkdir()
+    path.chmod(mode)
+    (path / "passwd").touch()
+    with pytest.raises(CannotStart, match=f"open to others .mode {mode:o}."):
+        RuntimeDir(path).prepare()
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert [entry.name for entry in path.iterdir()] == ["passwd"]
+
+
+def test_a_private_directory_that_is_there_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.mkdir(mode=0o700)
     RuntimeDir(path).prepare()
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
 

@@ -93,8 +93,8 @@ def test_it_is_started_in_a_fresh_interpreter_with_its_spec_and_its_thread_varia
 ) -> None:
     child = start_with(f"printf '%s\\n' \"$@\" >{tmp_path}/arguments; env >{tmp_path}/environment; {SLEEPS}")
     wait_until(lambda: psutil.Process(child.pid).name() == "sleep", 10.0, "the script")
-    module, name, spec = (tmp_path / "arguments").read_text().splitlines()
-    assert (module, name) == ("-m", "tts_workers.entry")
+    safe, module, name, spec = (tmp_path / "arguments").read_text().splitlines()
+    assert (safe, module, name) == ("-P", "-m", "tts_workers.entry")
     assert WorkerSpec.from_json(spec) == child.spec
     environment = dict(line.split("=", 1) for line in (tmp_path / "environment").read_text().splitlines())
     assert {environment[variable] for variable in THREAD_VARIABLES} == {"1"}

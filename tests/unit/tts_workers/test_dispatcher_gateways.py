@@ -166,7 +166,9 @@ def test_the_catalogue_is_announced_when_it_changes_and_only_then(world: Dispatc
 def test_the_service_is_warm_once_every_worker_has_been_and_stays_so() -> None:
     world = DispatcherWorld(1, 1, warm=False)
     world.hello()
-    assert world.received(b"g1", Catalogue) == [Catalogue([], warm=False, draining=False, closed=False)]
+    assert world.received(b"g1", Catalogue) == [
+        Catalogue([], warm=False, draining=False, closed=False, default_pool="default")
+    ]
     world.warm(1)
     assert not world.received(b"g1", Catalogue)[-1].warm
     world.dispatcher.worker_gone(1, "signal SIGKILL")

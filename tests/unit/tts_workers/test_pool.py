@@ -120,18 +120,48 @@ def test_a_worker_that_comes_up_with_another_model_changes_the_generation() -> N
     assert pool.generation == "g2"
 
 
-def test_the_expected_wait_follows_what_is_due_before_the_pace_and_the_warm_workers() -> None:
-    pool = pool_of(0, 0)
-    assert pool.wait_s(10.0) == 0.0
+def slow(pool: Pool) -> None:
+    """Let the pool learn that six characters, the text of a made-up job, take two seconds."""
     for _ in range(200):
         pool.estimate.learn(n_chars=6, work_s=2.0, audio_s=0.4)
+
+
+def test_the_expected_wait_follows_what_is_due_before_the_pace_and_the_warm_workers() -> None:
+    pool = pool_of(0, 0)
+    newcomer = job(request_id="new", deadline_s=10.0)
+    assert pool.wait_s(newcomer, 0.0) == 0.0
+    slow(pool)
     enqueue(pool, *map(str, range(10)))
-    assert pool.wait_s(10.0) == pytest.approx(10.0, rel=0.01)
-    assert pool.wait_s(0.5) == 0.0, "what is due later does not count"
+    assert pool.wait_s(newcomer, 0.0) == pytest.approx(10.0, rel=0.01)
+    assert pool.wait_s(job(deadline_s=0.5), 0.0) == 0.0, "what is due later does not count"
     pool.went_down(pool.workers[0])
-    assert pool.wait_s(10.0) == pytest.approx(20.0, rel=0.01)
+    assert pool.wait_s(newcomer, 0.0) == pytest.approx(20.0, rel=0.01)
     pool.went_down(pool.workers[1])
-    assert pool.wait_s(10.0) == pytest.approx(20.0, rel=0.01)
+    assert pool.wait_s(newcomer, 0.0) == pytest.approx(20.0, rel=0.01)
+
+
+def test_a_client_beyond_its_share_is_told_the_wait_behind_all_that_it_has_asked_for() -> None:
+    pool = pool_of(0)
+    slow(pool)
+    for n in range(10):
+        pool.add(Waiting(job(request_id=f"greedy{n}", client="greedy", deadline_s=1.0), b"gateway", 0.0))
+    # Ten jobs of two seconds. They are due one after the other, and the next one of their client behind them.
+    assert pool.wait_s(job(client="greedy", deadline_s=1.0), 0.0) == pytest.approx(20.0, rel=0.01)
+    assert pool.wait_s(job(client="modest", deadline_s=1.0), 0.0) == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize(("stepping", "wait_s"), [("turns", 0.0), ("batched", 2.0)])
+def test_what_runs_and_is_due_later_delays_a_newcomer_only_where_all_slots_step_together(
+    stepping: str, wait_s: float
+) -> None:
+    pool = pool_of(3)
+    pool.came_up(pool.workers[0], ready(stepping=stepping))
+    slow(pool)
+    for n in range(2):
+        pool.add(Waiting(job(request_id=f"book{n}", deadline_s=500.0), b"gateway", 0.0))
+        assert pool.next_assignment(0.0) is not None
+    assert pool.wait_s(job(deadline_s=1.0), 0.0) == pytest.approx(wait_s, rel=0.01)
+    assert pool.wait_s(job(deadline_s=600.0), 0.0) == pytest.approx(2.0, rel=0.01)
 
 
 def test_the_last_slot_of_a_worker_is_kept_for_urgent_jobs() -> None:
