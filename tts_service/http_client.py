@@ -74,6 +74,10 @@ class Connection:
             "POST", path, json.dumps(value).encode(), {"Content-Type": "application/json", **(headers or {})}
         )
 
+    def post_text(self, path: str, text: str) -> Answer:
+        """Send a text as it is. Unavailable where no server answers."""
+        return self._send("POST", path, text.encode(), {"Content-Type": "text/plain; charset=utf-8"})
+
     def close(self) -> None:
         """Close the connection, whatever is still to come on it."""
         self._connection.close()
@@ -94,7 +98,7 @@ class Connection:
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         try:
-            self._connection.request(method, self._prefix + path, body, headers)
+            self._connection.request(method, self._prefix + path or "/", body, headers)
             return Answer(self._connection.getresponse())
         except OSError as error:
             raise Unavailable(f"no server answers at {self.url}: {error.strerror or error}") from error

@@ -36,6 +36,15 @@ def cpu_seconds(pid: int) -> float:
     return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK") if len(after_name) > 12 else 0.0
 
 
+def tree_cpu_seconds(pid: int) -> float:
+    """Return what `cpu_seconds` does, and that of all its children that have ended and been waited for.
+
+    The sum over a process and all below it never falls: what a child has used is its parent's when it is gone.
+    """
+    after_name = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK") if len(after_name) > 14 else 0.0
+
+
 def waited_for_cpu_s(pid: int) -> float:
     """Return how long the main thread of `pid` has been runnable without a CPU since it started, in seconds.
 

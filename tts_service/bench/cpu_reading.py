@@ -37,10 +37,12 @@ class LocalCpu(msgspec.Struct, frozen=True):
 class LocalProcesses:
     """The processes of one server, found once."""
 
-    def __init__(self, workers: list[int], dispatcher: int, gateway: list[int]) -> None:
+    def __init__(self, workers: list[int], dispatcher: int, gateway: list[int], top: int = 0) -> None:
         self._workers = workers
         self._dispatcher = dispatcher
         self._gateway = gateway
+        self.roots = [top] if top else [dispatcher, *gateway]
+        """Below which all of the server's processes are."""
 
     @classmethod
     def of(cls, server: Server, reading: Reading) -> LocalProcesses | None:
@@ -53,7 +55,9 @@ class LocalProcesses:
         if not gateways:
             return None
         family = gateways + [child for pid in gateways for child in procfs.children(pid)]
-        return cls([worker.pid for worker in reading.workers], dispatcher, family)
+        # Under systemd the halves' parent is not the server's.
+        serve = top if server.pid or _name(top) == "tts-service" else 0
+        return cls([worker.pid for worker in reading.workers], dispatcher, family, serve)
 
     def read(self) -> LocalCpu:
         """Return their CPU time so far."""

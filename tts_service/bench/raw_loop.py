@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tts_service.bench.line_process import LineProcess, Ready, serve_lines
-from tts_service.bench.texts import SENTENCES
 from tts_service.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ ROUND_TIMEOUT_S = 3600.0
 class RawLoad(msgspec.Struct, frozen=True):
     """One round of one process."""
 
-    texts: list[int]
-    """Indices in SENTENCES."""
+    texts: list[str]
 
 
 class RawReport(msgspec.Struct, frozen=True):
@@ -48,11 +46,11 @@ class RawLoop:
     def __init__(self, processes: list[LineProcess]) -> None:
         self._processes = processes
 
-    def measure(self, texts: list[int]) -> list[RawReport]:
+    def measure(self, texts: Sequence[str]) -> list[RawReport]:
         """Let the processes share the texts, all at once; return what each did."""
         n = len(self._processes)
         for start, process in enumerate(self._processes):
-            process.send(RawLoad(texts[start::n]))
+            process.send(RawLoad(list(texts[start::n])))
         return [process.receive(RawReport, ROUND_TIMEOUT_S) for process in self._processes]
 
 
@@ -85,7 +83,7 @@ def _answer(engine: Engine, segment_chars: int) -> Callable[[RawLoad], RawReport
         started_s, cpu_s = time.monotonic(), time.process_time()
         n_samples = 0
         for text in load.texts:
-            n_samples += sum(_speak(engine, segment) for segment in segments(SENTENCES[text], "", longest))
+            n_samples += sum(_speak(engine, segment) for segment in segments(text, "", longest))
         audio_s = n_samples / engine.info.sample_rate_hz
         return RawReport(audio_s, time.monotonic() - started_s, time.process_time() - cpu_s)
 

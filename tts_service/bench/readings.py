@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import time
 from typing import TypeVar
 
@@ -91,6 +92,23 @@ def read_idle(url: str, timeout_s: float = IDLE_TIMEOUT_S) -> Reading:
         if time.monotonic() > deadline:
             raise Unavailable(f"the server at {url} still has segments in progress after {timeout_s:g} s")
         time.sleep(LOOK_S)
+
+
+def has_workers(url: str) -> bool:
+    """Return True where a server has GET /workers with these fields, as ours does. Unavailable where none answers."""
+    with Connection(url, REQUEST_TIMEOUT_S) as connection:
+        answer = connection.get("/workers")
+        try:
+            body = answer.body()
+        except http.client.HTTPException:
+            return False
+    if answer.status != 200:
+        return False
+    try:
+        msgspec.json.decode(body, type=Reading)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def read_activity(url: str) -> Activity:

@@ -58,7 +58,10 @@ class Result(Protocol):
 
 
 class Scenario(Protocol):
-    """One measurement. The constructor takes the values of `options` by name."""
+    """One measurement. The constructor takes the values of `options` by name.
+
+    A class that needs nothing but speech says so with `any_server = True`, and has the options of peer_options.py, too.
+    """
 
     options: ClassVar[list[click.Option]]
 

@@ -66,3 +66,23 @@ SENTENCES: tuple[str, ...] = (
     "and in winter through the forest, and she still says that the walk home was always the very best part of "
     "her whole long day.",
 )
+
+# About ten seconds of audio at a usual rate, and one segment: what a stream can begin before it is done with it.
+TEN_SECONDS = (
+    "Although the forecast had promised sunshine for the whole of the weekend, the first drops of rain began to fall "
+    "before we had even unpacked our lunch beside the lake, so that nothing was left to us but to run."
+)
+
+# Ten sentences.
+PARAGRAPH = " ".join(PAIRS[:5])
+
+# Without a common factor with their number.
+_STRIDE = 11
+
+
+def sentences(n: int) -> list[str]:
+    """Return `n` sentences, all of them in turn, in an order in which any few are of all lengths.
+
+    In their own order the longest would come last, and a round would end with one worker on it and the others idle.
+    """
+    return [SENTENCES[index * _STRIDE % len(SENTENCES)] for index in range(n)]

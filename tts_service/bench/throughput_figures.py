@@ -11,6 +11,7 @@ import msgspec
 from tts_service.bench.client_process import Timing
 from tts_service.bench.cpu_reading import LocalCpu
 from tts_service.bench.raw_loop import RawReport
+from tts_service.bench.server_usage import Usage
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -19,17 +20,21 @@ class Round(msgspec.Struct, frozen=True):
     concurrency: int
     wall_s: float
     audio_s: float
-    """Made by the workers."""
-    engine_cpu_s: float
-    """Of the workers during engine work, as they report it."""
+    """In the answers; made by the workers where answers are compressed."""
+    engine_cpu_s: float | None
+    """Of the workers during engine work, as they report it; None where a server reports nothing."""
     client_cpu_s: float
     timings: list[Timing]
     local_cpu: LocalCpu | None = None
-    """Of the server's processes as a whole, where they are on this machine."""
+    """Of the parts of a server like ours on this machine."""
+    usage: Usage | None = None
+    """Of a server's processes as a whole, where they are on this machine; memory and threads at the round's end."""
 
     @property
-    def server_cpu_s(self) -> float:
+    def server_cpu_s(self) -> float | None:
         """CPU time of the server, as much of it as can be seen."""
+        if self.usage:
+            return self.usage.cpu_s
         return self.local_cpu.total_s if self.local_cpu else self.engine_cpu_s
 
 
@@ -56,9 +61,11 @@ class Line(msgspec.Struct, frozen=True):
     n_ok: int
     n_failed: int
     audio_per_wall_s: float
-    audio_per_cpu_s: float
-    """Per CPU-second of the server."""
-    cores: float
+    audio_per_cpu_s: float | None
+    """Per CPU-second of the server; None where its CPU time cannot be seen."""
+    cores: float | None
+    """CPU time of the server over wall time: the cores that it got."""
+    engine_cores: float | None
     """CPU time of engine work over wall time."""
     total_s: tuple[float, float]
     """Median and 95th percentile of the time to the end of an answer."""
@@ -70,6 +77,10 @@ class Line(msgspec.Struct, frozen=True):
     """Audio per wall second over that of the raw loop."""
     raw_cpu_ratio: float | None
     """Audio per CPU-second over that of the raw loop."""
+    pss_mib: float | None
+    """Memory of the server at the end of a round."""
+    n_threads: int | None
+    """Of all its processes, then."""
 
 
 def figures(rounds: Sequence[Round], raw_rounds: Sequence[RawRound]) -> list[Line]:
@@ -82,7 +93,7 @@ def _line(concurrency: int, rounds: Sequence[Round], raw_rounds: Sequence[RawRou
     timings = [timing for one in rounds for timing in one.timings]
     good = [timing for timing in timings if not timing.problem]
     per_wall = _median(rounds, lambda one: ratio(one.audio_s, one.wall_s))
-    per_cpu = _median(rounds, lambda one: ratio(one.audio_s, one.server_cpu_s))
+    per_cpu = median_of(ratio(one.audio_s, one.server_cpu_s) for one in rounds if one.server_cpu_s is not None)
     raw_wall = median(raw.audio_per_wall_s for raw in raw_rounds) if raw_rounds else None
     raw_cpu = median(raw.audio_per_cpu_s for raw in raw_rounds) if raw_rounds else None
     return Line(
@@ -91,21 +102,28 @@ def _line(concurrency: int, rounds: Sequence[Round], raw_rounds: Sequence[RawRou
         n_failed=len(timings) - len(good),
         audio_per_wall_s=per_wall,
         audio_per_cpu_s=per_cpu,
-        cores=_median(rounds, lambda one: ratio(one.engine_cpu_s, one.wall_s)),
+        cores=median_of(ratio(one.server_cpu_s, one.wall_s) for one in rounds if one.server_cpu_s is not None),
+        engine_cores=median_of(ratio(one.engine_cpu_s, one.wall_s) for one in rounds if one.engine_cpu_s is not None),
         total_s=_ends(timing.total_s for timing in good),
         first_audio_s=_ends(timing.first_audio_s for timing in good),
         cpu_ms=_cpu_ms(rounds),
         raw_ratio=ratio(per_wall, raw_wall) if raw_wall is not None else None,
-        raw_cpu_ratio=ratio(per_cpu, raw_cpu) if raw_cpu is not None else None,
+        raw_cpu_ratio=ratio(per_cpu, raw_cpu) if raw_cpu is not None and per_cpu is not None else None,
+        pss_mib=median_of(one.usage.pss_mib for one in rounds if one.usage and one.usage.pss_bytes),
+        n_threads=max((one.usage.n_threads for one in rounds if one.usage), default=None),
     )
 
 
 def _cpu_ms(rounds: Sequence[Round]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for one in rounds:
-        parts = {"engine": one.engine_cpu_s}
+        parts = {}
+        if one.engine_cpu_s is not None:
+            parts["engine"] = one.engine_cpu_s
+        elif one.server_cpu_s is not None:
+            parts["server"] = one.server_cpu_s
         if (local := one.local_cpu) is not None:
-            parts["rest of workers"] = local.workers_s - one.engine_cpu_s
+            parts["rest of workers"] = local.workers_s - (one.engine_cpu_s or 0.0)
             parts |= {"dispatcher": local.dispatcher_s, "gateway": local.gateway_s}
         for name, cpu_s in {**parts, "client": one.client_cpu_s}.items():
             found.setdefault(name, []).append(1000 * ratio(cpu_s, one.audio_s))
@@ -114,6 +132,12 @@ def _cpu_ms(rounds: Sequence[Round]) -> dict[str, float]:
 
 def _median(rounds: Sequence[Round], figure: Callable[[Round], float]) -> float:
     return median(map(figure, rounds))
+
+
+def median_of(values: Iterable[float]) -> float | None:
+    """Return the median, None of nothing."""
+    found = list(values)
+    return median(found) if found else None
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:

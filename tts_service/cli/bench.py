@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from tts_service.bench.peer_options import peer_options, read_peer
+from tts_service.bench.scenario import Scenario
 from tts_service.bench.scenarios import scenario_class, summaries
 from tts_service.cli.options import read_settings, settings_flags
 from tts_service.errors import ExitCode, UsageError
@@ -49,8 +51,12 @@ def _command(name: str) -> click.Command:
         flags = {flag: value for flag in list(values) if flag.startswith(_POOL) and (value := values.pop(flag))}
         return _run(name, url, config, flags, values, json, png)
 
-    run.params = [*scenario.options, *run.params]
+    run.params = [*scenario.options, *(peer_options() if _measures_any_server(scenario) else []), *run.params]
     return run
+
+
+def _measures_any_server(scenario: type[Scenario]) -> bool:
+    return bool(getattr(scenario, "any_server", False))
 
 
 def _run(
@@ -71,10 +77,11 @@ def _run(
         given = "--config" if config else "--" + next(iter(flags)).removeprefix(_POOL)
         raise UsageError(f"{given} is for a server that this command starts; leave it out, or leave out --url")
     check_outputs(json, png)
+    peer = read_peer(url, values)
     if url is None:
         # A wrong value is named here already, and not by the server that is started with it.
         read_settings(config, **flags)
-    target = Target(url, config, {flag.removeprefix(_POOL): value for flag, value in flags.items()})
+    target = Target(url, config, {flag.removeprefix(_POOL): value for flag, value in flags.items()}, **peer)
     with ProgressBars() as progress:
         result = scenario_class(name)(**values).run(target, progress)
     if json is not None:

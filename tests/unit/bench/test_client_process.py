@@ -8,11 +8,13 @@ from support.json_server import serving
 from support.raw_server import answering, refusing_port
 from tts_service.bench.client_process import Load, LoadReport, make
 from tts_service.bench.line_process import LineProcess, Ready
+from tts_service.bench.speaker import Wanted
+from tts_service.bench.texts import sentences
 from tts_service.errors import CannotStart, Unavailable
 
 
 def load(url: str, *, n: int = 6, concurrency: int = 2, kept: bool = True) -> Load:
-    return Load(url, list(range(n)), {"response_format": "pcm"}, concurrency, kept)
+    return Load(url, sentences(n), Wanted(), concurrency, kept)
 
 
 def test_every_request_of_a_round_is_made_and_timed() -> None:
