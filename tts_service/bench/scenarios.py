@@ -10,6 +10,9 @@ from tts_service.bench.scenario import Scenario
 _SCENARIOS = {
     "threads": ("tts_service.bench.threads", "ThreadsDrill", "threads, switches and cores over fresh connections"),
     "throughput": ("tts_service.bench.throughput", "Throughput", "audio per second and latency, by concurrency"),
+    "first-audio": ("tts_service.bench.first_audio", "FirstAudio", "when streams begin, and whether they run dry"),
+    "lone": ("tts_service.bench.lone", "LoneSentence", "one request at a time on an idle server"),
+    "paragraph": ("tts_service.bench.paragraph", "Paragraph", "one text of ten sentences, against one process alone"),
     "mix": ("tts_service.bench.mixed_load", "Mix", "one-liners beside a book, by the order of the queue"),
     "chaos": ("tts_service.bench.chaos", "Chaos", "workers and dispatcher killed under load: the same bytes"),
     "longtext": ("tts_service.bench.longtext", "Longtext", "one long text by several workers and by one"),
