@@ -356,6 +356,12 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     closed: bool
     n_requests: int
     """Speech requests in progress in all gateways, as they said last."""
+    reloading: bool = False
+    """True from a request to reload until its end."""
+    n_reloads: int = 0
+    """Reloads that are over, well or not."""
+    reload_failure: str = ""
+    """Why the last one was not done."""
 
 
 class Metrics(msgspec.Struct, frozen=True, tag=True):

@@ -27,4 +27,4 @@ def command(config: Path | None, listener_fd: int | None, parent_pid: int | None
 
     from tts_service.gateway.server import run
 
-    run(loaded.settings, runtime_dir_of(loaded), listener_fd)
+    run(loaded.settings, runtime_dir_of(loaded), listener_fd, lambda: read_settings(config, **flags).settings)

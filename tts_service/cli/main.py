@@ -20,6 +20,7 @@ _COMMANDS = {
     "voices": "list and check a directory of Piper voices",
     "check": "check the settings and print those in effect",
     "drain": "take a running service out of use without cutting anybody off",
+    "reload": "take new voices and settings, one worker after the other",
     "bench": "measure a server",
 }
 
@@ -35,7 +36,7 @@ class LazyGroup(click.Group):
         """Return a command, or None where there is none of that name."""
         if name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"tts_service.cli.{name}").command
+        command: click.Command = import_module(f"tts_service.cli.{name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

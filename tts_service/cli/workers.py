@@ -26,4 +26,4 @@ def command(config: Path | None, parent_pid: int | None, **flags: Any) -> int:
 
     from tts_workers.half import run
 
-    return run(loaded.settings, runtime_dir_of(loaded))
+    return run(loaded.settings, runtime_dir_of(loaded), lambda: read_settings(config, **flags).settings)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
+from typing import Any
+
 from gunicorn.workers.gthread import ThreadWorker
+
+from tts_service.notify import Notifier
 
 
 class DrainingWorker(ThreadWorker):  # type: ignore[misc]
@@ -11,6 +17,15 @@ class DrainingWorker(ThreadWorker):  # type: ignore[misc]
     gunicorn's own worker only stops accepting, and keeps the socket open until its last answer is over: the kernel goes
     on completing connections that nobody accepts, which hang for that long and are reset in the end.
     """
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self._notifier = Notifier.from_environment(os.environ, keep=True)
+
+    def notify(self) -> None:
+        """Called by gunicorn's loop at every turn: the arbiter hears that it goes on, and so does a service manager."""
+        super().notify()
+        self._notifier.feed(time.monotonic())
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Called by gunicorn's loop; the last time, with False, when the worker is to stop."""

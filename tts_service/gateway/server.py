@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
+from tts_service.errors import ProcessMustEnd
 from tts_service.gateway.admission import Admission
 from tts_service.gateway.app import make_app
 from tts_service.gateway.client import DispatcherClient
@@ -32,8 +34,15 @@ MAX_CONNECTIONS = 4096
 class GatewayServer(BaseApplication):  # type: ignore[misc]
     """gunicorn's application object."""
 
-    def __init__(self, settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        runtime_dir: RuntimeDir,
+        listener_fd: int | None,
+        reread: Callable[[], Settings],
+    ) -> None:
         self.settings = settings
+        self._reread = reread
         self.runtime_dir = runtime_dir
         self._listener_fd = listener_fd
         self._version = InstalledVersion()
@@ -68,6 +77,14 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
             if name in self.cfg.settings and value is not None:
                 self.cfg.set(name, value)
 
+    def reload(self) -> None:
+        """Called by gunicorn's arbiter on SIGHUP, before it starts fresh processes and has the old ones finish."""
+        try:
+            self.settings = self._reread()
+        except ProcessMustEnd as error:
+            logger.error("not reloaded, everything goes on as before: %s", error)
+        super().reload()
+
     def load(self) -> Flask:
         """Called by gunicorn in each process, after the fork: build the application."""
         settings = self.settings.gateway
@@ -96,14 +113,15 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
             os.kill(os.getppid(), signal.SIGTERM)
 
 
-def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None) -> None:
+def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, reread: Callable[[], Settings]) -> None:
     """Serve until told to stop; gunicorn ends the process.
 
-    The listening socket is `listener_fd`, or the one that systemd passes, or a new one.
+    The listening socket is `listener_fd`, or the one that systemd passes, or a new one. `reread` returns the settings
+    as they are when a SIGHUP asks for fresh gateway processes.
     """
     runtime_dir.prepare()
     if listener_fd is None and os.environ.get("LISTEN_PID") != str(os.getpid()):
         listener = listen(settings.gateway.host, settings.gateway.port)
         logger.info("listening on %s", url_of(listener, settings.gateway.host))
         listener_fd = listener.detach()
-    GatewayServer(settings, runtime_dir, listener_fd).run()
+    GatewayServer(settings, runtime_dir, listener_fd, reread).run()

@@ -46,6 +46,7 @@ class Child:
         self._heard_since_look = True
         self._killed_for = ""
         self._cause = ""
+        self._successor: WorkerSpec | None = None
         self.n_threads_when_ready = 0
         """Live threads of the present process when it was first looked at as ready; 0 before."""
         self.faults: list[str] = []
@@ -117,6 +118,20 @@ class Child:
         """Note why the process will end by itself soon."""
         self._cause = cause
 
+    def be_followed_by(self, spec: WorkerSpec) -> None:
+        """Have the next life begin with this spec, at once when the present one has ended."""
+        self._successor = spec
+        self.start_at_s = 0.0
+        if self.pid:
+            self._cause = "reload"
+        else:
+            self._follow()
+
+    def _follow(self) -> None:
+        if self._successor is not None:
+            self.spec = msgspec.structs.replace(self._successor, incarnation=self.spec.incarnation)
+            self._successor = None
+
     def kill(self, reason: str, cause: str) -> None:
         """Kill the process; `reap` sees its end. `cause` is its word in the metrics."""
         if self.pid and not self._killed_for:
@@ -139,6 +154,9 @@ class Child:
         self.exits[self._cause or _cause(status)] += 1
         self._fruitless_deaths = 0 if self.finished_a_segment else self._fruitless_deaths + 1
         self.start_at_s = now + backoff_s(self._fruitless_deaths, self.settings.backoff_max_s)
+        if self._successor is not None:
+            self._fruitless_deaths, self.start_at_s = 0, now
+            self._follow()
         self._process, self.pid, self.pidfd = None, 0, -1
         return self.last_exit
 

@@ -17,6 +17,7 @@ import zmq
 
 from tts_service import __version__
 from tts_service.errors import CannotStart, ExitCode
+from tts_service.notify import Notifier
 from tts_service.protocol import (
     PROTOCOL_VERSION,
     Done,
@@ -42,6 +43,8 @@ from tts_workers.child import Child
 from tts_workers.dispatcher import Dispatcher
 from tts_workers.metrics import ServiceMetrics
 from tts_workers.plan import make_plan
+from tts_workers.progress import Progress
+from tts_workers.reload import Reloader
 from tts_workers.status import worker_status
 from tts_workers.supervisor import Supervisor
 from tts_workers.switchboard import Switchboard
@@ -58,8 +61,12 @@ SAME_SIGNAL_S = 0.5
 class WorkersHalf:
     """Everything below the gateways on one machine."""
 
-    def __init__(self, settings: Settings, runtime_dir: RuntimeDir) -> None:
+    def __init__(
+        self, settings: Settings, runtime_dir: RuntimeDir, reread: Callable[[], Settings], notifier: Notifier
+    ) -> None:
         self.settings = settings
+        self.notifier = notifier
+        self._reread = reread
         self.runtime_dir = runtime_dir
         self._stop_requested = 0
         self._stop_by_s = 0.0
@@ -81,6 +88,8 @@ class WorkersHalf:
         self.dispatcher = Dispatcher(
             plan.pools, secrets.token_hex(8), self.board.to_gateway, self._to_worker, self.metrics.waited
         )
+        self.reloader = Reloader(self.settings, self._reread, self.supervisor, self.dispatcher)
+        self.progress = Progress(self.settings.workers)
         self.board.open()
         self._wake = _wake_on_signals(self._note_signal)
         for source in (self.board.gateways, self.board.workers, self._wake):
@@ -96,6 +105,7 @@ class WorkersHalf:
             self._receive_from_gateways(now)
             if self.supervisor.has_news(events):
                 self._reap(now)
+            self._reload_if_told(now)
             self._look(now)
             self._restart_dead(now)
             self._drain_if_told(now)
@@ -142,6 +152,9 @@ class WorkersHalf:
         if limit_mib and total_mib > limit_mib:
             logger.error("the workers need %.0f MiB, workers.memory_total_mib is %d: use fewer", total_mib, limit_mib)
             self._stop(ExitCode.CANNOT_START)
+        elif self._was_warm:
+            self.notifier.ready()
+            self.notifier.status(f"{len(self.supervisor.children)} workers, all have been warm")
 
     def _receive_from_gateways(self, now: float) -> None:
         for identity, message in self.board.from_gateways():
@@ -155,6 +168,9 @@ class WorkersHalf:
                     workers=workers,
                     closed=self.dispatcher.closed,
                     n_requests=self.dispatcher.n_requests,
+                    reloading=self.reloader.is_busy,
+                    n_reloads=self.reloader.n_ended,
+                    reload_failure=self.reloader.failure,
                 )
                 self.board.to_gateway(identity, status, None)
             elif isinstance(message, MetricsQuery):
@@ -181,12 +197,19 @@ class WorkersHalf:
         self.supervisor.look(now, self.dispatcher)
         # Estimates change with every segment; gateways need not hear of each.
         self.dispatcher.announce()
+        if self.progress.is_made(self.dispatcher, now):
+            self.notifier.feed(now)
         for identity in self.dispatcher.silent_gateways(now, self.settings.workers.gateway_timeout_s):
             self.dispatcher.gateway_gone(identity, "silent")
 
     def _restart_dead(self, now: float) -> None:
         if not self._stop_requested:
             self.supervisor.start_dead(now)
+
+    def _reload_if_told(self, now: float) -> None:
+        if not self._stop_requested:
+            self.reloader.advance(now)
+            self.settings = self.reloader.settings
 
     def _stop(self, exit_code: ExitCode) -> None:
         """Leave as after a SIGTERM, with this exit code."""
@@ -195,6 +218,7 @@ class WorkersHalf:
 
     def _drain_if_told(self, now: float) -> None:
         if self._stop_requested and not self.dispatcher.draining:
+            self.notifier.stopping()
             logger.info("stopping: %d segments in progress", self.dispatcher.n_running)
             self._stop_by_s = now + self.settings.workers.drain_timeout_s
             self.dispatcher.drain()
@@ -212,6 +236,9 @@ class WorkersHalf:
         logger.info("stopped")
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self.reloader.request()
+            return
         # A service manager may signal every process of the group, and a parent its children: that is one request.
         now = time.monotonic()
         if not self._stop_requested or now - self._signalled_s > SAME_SIGNAL_S:
@@ -235,19 +262,17 @@ class WorkersHalf:
 
 
 def _wake_on_signals(handler: Callable[[int, FrameType | None], None]) -> int:
-    """Make SIGTERM and SIGINT call `handler` and end a poll; return the descriptor to poll."""
+    """Make SIGTERM, SIGINT and SIGHUP call `handler` and end a poll; return the descriptor to poll."""
     reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, handler)
-    # The hang-up of a terminal is its owner's to handle.
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     return reader
 
 
-def run(settings: Settings, runtime_dir: RuntimeDir) -> int:
-    """Run the half; return its exit code."""
-    half = WorkersHalf(settings, runtime_dir)
+def run(settings: Settings, runtime_dir: RuntimeDir, reread: Callable[[], Settings]) -> int:
+    """Run the half; return its exit code. `reread` returns the settings as they are when it is told to reload."""
+    half = WorkersHalf(settings, runtime_dir, reread, Notifier.from_environment(os.environ))
     try:
         half.start()
     except zmq.ZMQError as error:

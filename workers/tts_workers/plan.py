@@ -41,7 +41,7 @@ def make_plan(settings: Settings, runtime_dir: RuntimeDir, machine: Machine) -> 
     cpu_plan = make_cpu_plan(
         restrict(machine, settings.workers.cpus), demands, AUTO if reserve == "auto" else int(reserve)
     )
-    pools = {name: _pool(name, pool) for name, pool in settings.pools.items()}
+    pools = {name: pool_of(name, pool) for name, pool in settings.pools.items()}
     specs = []
     for index, worker in enumerate(cpu_plan.workers):
         specs.append(_spec(index, worker, settings, runtime_dir))
@@ -71,7 +71,8 @@ def check_engine(name: str, pool: PoolSettings) -> None:
     engine_class(pool.engine).check(EngineOptions(models, pool.threads or 1, pool.options))
 
 
-def _pool(name: str, settings: PoolSettings) -> Pool:
+def pool_of(name: str, settings: PoolSettings) -> Pool:
+    """Return an empty pool with these settings."""
     seed = RANDOM_SEED if isinstance(settings.default_seed, str) else settings.default_seed
     queue = JobQueue(settings.queue_limit, settings.order)
     return Pool(name, settings.default_voice, seed, queue, settings.urgent_s, settings.max_wait_s)

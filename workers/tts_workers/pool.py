@@ -116,8 +116,10 @@ class Pool:
         One slot of each worker is kept for urgent jobs: a newcomer then never waits for a whole segment that is not.
         """
         waiting = self.queue.first()
-        worker = max(self.workers, key=lambda candidate: candidate.n_free, default=None)
-        if waiting is None or worker is None or worker.n_free == 0:
+        if waiting is None:
+            return None
+        worker = max(self._able(waiting.job), key=lambda candidate: candidate.n_free, default=None)
+        if worker is None or worker.n_free == 0:
             return None
         keeps_one = worker.n_slots > 1 and self.queue.order == "deadline"
         if keeps_one and worker.n_free == 1 and waiting.due_s > now + self.urgent_s:
@@ -133,7 +135,8 @@ class Pool:
             for worker in self.workers:
                 worker.clearing = False
             return None
-        usable = [worker for worker in self.workers if worker.ready and not worker.retiring and not worker.alone]
+        able = self._able(self.suspects[0].job)
+        usable = [worker for worker in able if worker.ready and not worker.retiring and not worker.alone]
         idle = next((worker for worker in usable if not worker.jobs and worker.credits), None)
         if idle is not None:
             idle.clearing, idle.alone = False, True
@@ -141,6 +144,17 @@ class Pool:
         if usable and not any(worker.clearing for worker in usable):
             min(usable, key=lambda worker: len(worker.jobs)).clearing = True
         return None
+
+    def _able(self, job: Job) -> list[WorkerLink]:
+        """Return the workers with the model that the job began with; all, who refuse it, where none has it any more."""
+        same = [worker for worker in self.workers if worker.ready and worker.ready.generation == job.generation]
+        return same or self.workers
+
+    def has_jobs_of(self, generation: str) -> bool:
+        """Return True while a job of this model waits or runs."""
+        running = (found.job for worker in self.workers for found in worker.jobs.values())
+        waiting = (found.job for found in (*self.queue, *self.suspects))
+        return any(job.generation == generation for job in (*running, *waiting))
 
     def remove(self, key: JobKey, gateway: bytes) -> Waiting | None:
         """Remove and return the job that this gateway knows by this key, if it waits."""

@@ -33,6 +33,12 @@ class Supervisor:
         self.settings = settings
         self._poller = poller
 
+    def take_settings(self, settings: WorkerSettings) -> None:
+        """Watch by other limits from now on."""
+        self.settings = settings
+        for child in self.children:
+            child.settings = settings
+
     def child_of(self, identity: bytes) -> Child | None:
         """Return the child whose present life has this ZeroMQ identity; messages of earlier lives have none."""
         index = identity.partition(b".")[0]
