@@ -74,6 +74,7 @@ class LoneResult(msgspec.Struct, frozen=True):
         panel.plot([timing.audio_s for timing in good], [1000 * timing.total_s for timing in good], "o", alpha=0.5)
         panel.set_xlabel("seconds of audio in the answer")
         panel.set_ylabel("milliseconds to its end")
+        panel.set_xlim(left=0)
         panel.set_ylim(bottom=0)
         panel.grid(alpha=0.3)
 

@@ -82,7 +82,9 @@ class ParagraphResult(msgspec.Struct, frozen=True):
         if self.alone_s:
             panel.axhline(median(self.alone_s), color="black", linewidth=1, label="one process alone, to the end")
         panel.set_ylabel("seconds")
-        panel.legend(fontsize="small")
+        # Room for the legend above the bars.
+        panel.set_ylim(0, 1.3 * panel.get_ylim()[1])
+        panel.legend(fontsize="small", loc="upper right")
 
 
 class Paragraph:

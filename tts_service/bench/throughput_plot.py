@@ -23,7 +23,7 @@ def draw(lines: Sequence[Line], raw_rounds: Sequence[RawRound], figure: Any) -> 
     panels[-1].set_xlabel("requests in progress")
     panels[-1].set_xticks(places, [str(line.concurrency) for line in lines])
     for panel in panels:
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(0, 1.05 * panel.get_ylim()[1])
         panel.grid(alpha=0.3)
         panel.legend(fontsize="small")
 
@@ -39,10 +39,11 @@ def _draw_audio(panel: Any, places: range, lines: Sequence[Line], raw_rounds: Se
 
 
 def _draw_times(panel: Any, places: range, lines: Sequence[Line]) -> None:
-    for label, marker, ends in (
-        ("whole answer", "o", [line.total_s for line in lines]),
-        ("first audio", "s", [line.first_audio_s for line in lines]),
-    ):
+    curves = [("whole answer", "o", [line.total_s for line in lines])]
+    # Of answers in one piece both are the same.
+    if any(line.first_audio_s[0] < 0.95 * line.total_s[0] for line in lines):
+        curves.append(("first audio", "s", [line.first_audio_s for line in lines]))
+    for label, marker, ends in curves:
         (middle,) = panel.plot(places, [1000 * p50 for p50, _ in ends], f"{marker}-", label=f"{label}, median")
         high = [1000 * p95 for _, p95 in ends]
         panel.plot(places, high, f"{marker}:", color=middle.get_color(), label=f"{label}, 95th percentile")
