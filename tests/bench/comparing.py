@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import onnxruntime
@@ -76,9 +76,10 @@ class Comparison:
             ours = stack.enter_context(target.server(cache))
             self._contenders[OURS] = Contender.of(Meter(ours, client), "openai", NATIVE)
             for name, python in pythons.items():
-                log = self._work / f"{name}.log"
-                server = stack.enter_context(running(PEERS[name], python, self._voices, self._voice, log))
-                self._contenders[name] = Contender.of(Meter(server, client), server.api, Wanted())
+                directory = self._work / "run" / name
+                server = stack.enter_context(running(PEERS[name], python, self._voices, self._voice, directory))
+                contender = Contender.of(Meter(server, client), server.api, Wanted())
+                self._contenders[name] = contender if PEERS[name].streams else replace(contender, stream=None)
             self._measure(progress, raw, one)
         drill = ThreadsDrill(self._shape.n_connections, 1, ("2x1",), 0.0)
         os.environ |= cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -38,6 +39,10 @@ class Peer:
     requirements: tuple[str, ...]
     arguments: Callable[[Path, str, int], list[str]]
     """Of its python, for the voices' directory, the voice and a port."""
+    settings: Callable[[Path, str], dict[str, str]] = lambda voices, voice: {}
+    """Contents of files in its own directory, by name."""
+    streams: bool = True
+    """Whether it sends audio while it is made, where its API can."""
 
 
 PEERS = {
@@ -55,6 +60,17 @@ PEERS = {
         lambda voices, voice, port: [
             *("-m", "wyoming_piper", f"--uri=tcp://127.0.0.1:{port}", f"--voice={voice}", f"--data-dir={voices}"),
         ],
+    ),
+    "local-tts-studio": Peer(
+        "openai",
+        ("local-tts-studio>=1,<2", "piper-tts>=1.3,<2"),
+        lambda voices, voice, port: [
+            *("-c", "from local_tts.cli import main; main()", "--host=127.0.0.1", f"--port={port}"),
+        ],
+        lambda voices, voice: {
+            "settings.json": json.dumps({"voices_dir": str(voices), "api_default_voice": voice, "device": "cpu"})
+        },
+        streams=False,
     ),
 }
 
@@ -75,13 +91,20 @@ def install(peer: Peer, directory: Path) -> Path:
 def versions(python: Path) -> str:
     """Return the versions of the packages that matter, one after the other."""
     frozen = subprocess.run([str(python), "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout
-    names = ("piper-tts==", "wyoming-piper==", "onnxruntime==", "numpy==")
+    names = ("piper-tts==", "wyoming-piper==", "local-tts-studio==", "onnxruntime==", "numpy==")
     return ", ".join(line.replace("==", " ") for line in frozen.splitlines() if line.startswith(names))
 
 
 @contextmanager
-def running(peer: Peer, python: Path, voices: Path, voice: str, log: Path) -> Iterator[Server]:
-    """Give a server that listens. CannotStart with its last words where it ends before that."""
+def running(peer: Peer, python: Path, voices: Path, voice: str, directory: Path) -> Iterator[Server]:
+    """Give a server that listens. CannotStart with its last words where it ends before that.
+
+    `directory` is its own, for its log and settings.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in peer.settings(voices, voice).items():
+        (directory / name).write_text(text, encoding="utf-8")
+    log = directory / "log"
     port = _free_port()
     url = f"{'tcp' if peer.api == 'wyoming' else 'http'}://127.0.0.1:{port}"
     command = [str(python), *peer.arguments(voices, voice, port)]
@@ -91,7 +114,8 @@ def running(peer: Peer, python: Path, voices: Path, voice: str, log: Path) -> It
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            cwd=log.parent,
+            cwd=directory,
+            env={**os.environ, "LOCAL_TTS_DATA_DIR": str(directory)},
         )
     try:
         _wait_answers(peer, url, process, log)

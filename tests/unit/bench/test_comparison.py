@@ -165,7 +165,7 @@ def fake(code: str) -> Peer:
 
 @pytest.mark.system
 def test_a_peer_is_up_when_it_listens_and_gone_afterwards(tmp_path: Path) -> None:
-    with running(fake(_LISTENS), Path(sys.executable), tmp_path, "joe", tmp_path / "log") as server:
+    with running(fake(_LISTENS), Path(sys.executable), tmp_path, "joe", tmp_path / "peer") as server:
         os.kill(server.pid, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(server.pid, 0)
@@ -176,7 +176,7 @@ def test_a_peer_that_does_not_start_is_told_with_its_last_words(tmp_path: Path) 
     peer = fake("import sys; sys.exit('no such voice')")
     with (
         pytest.raises(CannotStart, match="ended with status 1: no such voice"),
-        running(peer, Path(sys.executable), tmp_path, "joe", tmp_path / "log"),
+        running(peer, Path(sys.executable), tmp_path, "joe", tmp_path / "peer"),
     ):
         pass
 
@@ -204,3 +204,18 @@ def test_each_peer_is_asked_to_listen_on_this_machine_only() -> None:
         arguments = " ".join(peer.arguments(Path("/voices"), "joe", 1234))
         assert "127.0.0.1" in arguments
         assert "1234" in arguments
+
+
+@pytest.mark.system
+def test_a_peer_finds_its_settings_in_its_own_directory(tmp_path: Path) -> None:
+    peer = Peer(
+        "piper-http",
+        (),
+        lambda voices, voice, port: ["-c", "import sys; sys.exit(open('a.json').read())"],
+        lambda voices, voice: {"a.json": f"{voices} {voice}"},
+    )
+    with (
+        pytest.raises(CannotStart, match="/voices joe"),
+        running(peer, Path(sys.executable), Path("/voices"), "joe", tmp_path / "peer"),
+    ):
+        pass
