@@ -28,6 +28,10 @@ class Code(enum.StrEnum):
     """What went wrong with a request: the `code` of the JSON error and of a `Failed` message."""
 
     INVALID_REQUEST = "invalid_request"
+    BAD_HTTP = "bad_http"
+    INVALID_API_KEY = "invalid_api_key"
+    RATE_LIMITED = "rate_limit_exceeded"
+    REQUEST_TIMEOUT = "request_timeout"
     MODEL_NOT_FOUND = "model_not_found"
     VOICE_NOT_FOUND = "voice_not_found"
     NOTHING_TO_SPEAK = "nothing_to_speak"
@@ -66,6 +70,10 @@ class Code(enum.StrEnum):
 
 _STATUS: dict[Code, int] = {
     Code.INVALID_REQUEST: 400,
+    Code.BAD_HTTP: 400,
+    Code.INVALID_API_KEY: 401,
+    Code.RATE_LIMITED: 429,
+    Code.REQUEST_TIMEOUT: 408,
     Code.MODEL_NOT_FOUND: 404,
     Code.VOICE_NOT_FOUND: 400,
     Code.NOTHING_TO_SPEAK: 400,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from flask import Response
+from msgspec import Meta
 
 from tts_service.errors import RequestFailed
 
@@ -21,11 +22,39 @@ def json_answer(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, mimetype="application/json")
 
 
+class ErrorDetail(msgspec.Struct, frozen=True):
+    """What went wrong."""
+
+    message: Annotated[str, Meta(description="For people: the field, its value and what is allowed.")]
+    type: Annotated[
+        Literal["invalid_request_error", "rate_limit_error", "server_error"], Meta(description="Whose fault it was.")
+    ]
+    param: Annotated[str | None, Meta(description="The field of the request that is wrong, where it is one.")]
+    code: Annotated[str, Meta(description="For programs.")]
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """An error, in the shape that OpenAI's clients read."""
+
+    error: ErrorDetail
+
+
+def error_body(message: str, code: str, status: int, param: str = "") -> ErrorBody:
+    """Return the body of an answer with an error."""
+    kind: Literal["invalid_request_error", "rate_limit_error", "server_error"] = "invalid_request_error"
+    if status == 429:
+        kind = "rate_limit_error"
+    elif status >= 500:
+        kind = "server_error"
+    return ErrorBody(ErrorDetail(message, kind, param or None, code))
+
+
 def error_answer(message: str, code: str, status: int, param: str = "", retry_after_s: float = 0.0) -> Response:
     """Return an error as OpenAI's clients read it."""
-    kind = "invalid_request_error" if status < 500 else "server_error"
-    answer = json_answer({"error": {"message": message, "type": kind, "param": param or None, "code": code}}, status)
-    if status == 503:
+    answer = json_answer(error_body(message, code, status, param), status)
+    if status == 401:
+        answer.headers["WWW-Authenticate"] = 'Bearer realm="tts-service"'
+    if status in (429, 503):
         # OpenAI's clients go by this header, where there is one.
         answer.headers["x-should-retry"] = "true"
         answer.headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))

@@ -14,6 +14,7 @@ from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.admission import Admission
 from tts_service.gateway.answers import REQUEST_ID, error_answer, failure_answer, json_answer, request_id
 from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.raw_body import discard
 from tts_service.gateway.speaking import Speaker
 from tts_service.gateway.tally import Tally
 from tts_service.protocol import PoolInfo
@@ -54,6 +55,8 @@ def _add_speech(app: Flask, speaker: Speaker, client: DispatcherClient) -> None:
     @app.after_request
     def mark(answer: Response) -> Response:
         tally = g.tally
+        # A client that still sends when its connection is closed sees a reset, and not its answer.
+        discard(request.environ)
         answer.headers[REQUEST_ID] = g.request_id
         answer.call_on_close(lambda: client.report(tally.report(answer)))
         return answer

@@ -7,9 +7,6 @@ import socket
 from tts_service.errors import CannotStart
 
 BACKLOG = 1024
-# The kernel keeps a connection without a first byte for about so long. gunicorn gives each new one a request thread,
-# which waits 5 s for that byte: 200 silent connections held up a request for 15 s (measured).
-SILENT_S = 60
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -21,7 +18,6 @@ def listen(host: str, port: int) -> socket.socket:
         raise CannotStart(
             f"cannot listen on {host} port {port}: {error.strerror or error}; choose another --port"
         ) from error
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT_S)
     listener.set_inheritable(True)
     return listener
 

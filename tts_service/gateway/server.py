@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 # Connections of one process, kept-alive ones included.
 MAX_CONNECTIONS = 4096
+# File descriptors that are no connections of clients.
+SPARE_DESCRIPTORS = 128
 
 
 class GatewayServer(BaseApplication):  # type: ignore[misc]
@@ -56,7 +59,7 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
             "worker_class": "tts_service.gateway.draining_worker.DrainingWorker",
             "workers": gateway.processes,
             "threads": gateway.threads,
-            "worker_connections": MAX_CONNECTIONS,
+            "worker_connections": _connections(gateway.threads),
             "backlog": BACKLOG,
             "keepalive": gateway.keepalive_s,
             "graceful_timeout": gateway.graceful_timeout_s,
@@ -111,6 +114,20 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
         if self._version.is_stale():
             logger.error("this gateway has been replaced on disk: ending, to be started again")
             os.kill(os.getppid(), signal.SIGTERM)
+
+
+def _connections(n_threads: int) -> int:
+    """Return how many connections a process can have: its limit of open files is raised for them, as far as it goes.
+
+    gunicorn's loop ends when it cannot accept one, and every stream of the process with it.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + SPARE_DESCRIPTORS
+    if soft < wanted:
+        soft = min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    # Those beyond the threads are kept alive between requests.
+    return max(n_threads + 1, min(MAX_CONNECTIONS, soft - SPARE_DESCRIPTORS))
 
 
 def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, reread: Callable[[], Settings]) -> None:

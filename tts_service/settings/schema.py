@@ -113,6 +113,19 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     send_timeout_s: Annotated[
         float, _meta("A client that takes no byte of its answer for so long is cut off.", "s", ge=1, le=3600)
     ] = 60.0
+    header_timeout_s: Annotated[
+        float,
+        _meta(
+            "A client that takes longer to send the head of its request is cut off. It holds no request thread.",
+            "s",
+            ge=0.5,
+            le=3600,
+        ),
+    ] = 10.0
+    body_timeout_s: Annotated[
+        float,
+        _meta("A client that takes longer to send the body of its request is cut off.", "s", ge=0.5, le=86400),
+    ] = 60.0
     keepalive_s: Annotated[
         int, _meta("How long an idle client connection is kept; longer than the proxy's in front.", "s", ge=0, le=3600)
     ] = 75
