@@ -21,6 +21,7 @@ _COMMANDS = {
     "check": "check the settings and print those in effect",
     "drain": "take a running service out of use without cutting anybody off",
     "reload": "take new voices and settings, one worker after the other",
+    "install-units": "install the systemd units for this virtual environment",
     "bench": "measure a server",
 }
 
