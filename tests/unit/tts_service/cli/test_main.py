@@ -71,7 +71,7 @@ def test_help_and_version_load_no_command() -> None:
 
 @pytest.mark.parametrize("name", main_module._COMMANDS)
 def test_every_command_that_is_listed_exists_and_explains_itself(command: Command, name: str) -> None:
-    assert import_module(f"tts_service.cli.{name}").command.name == name
+    assert import_module("tts_service.cli." + name.replace("-", "_")).command.name == name
     ran = command(name, "--help")
     assert ran.code == ExitCode.OK
     assert ran.out.startswith("Usage: ")
