@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -17,6 +19,7 @@ from tts_service.bench.first_audio import FirstAudioResult
 from tts_service.bench.lone import LoneResult
 from tts_service.bench.paragraph import ParagraphResult
 from tts_service.bench.texts import PARAGRAPH
+from tts_service.bench.threads import ThreadsResult
 from tts_service.bench.throughput import ThroughputResult
 from tts_service.errors import ExitCode
 
@@ -77,3 +80,39 @@ def test_compressed_audio_of_another_server_cannot_be_counted(tmp_path: Path) ->
         outcome = bench(tmp_path, "throughput", "-c", "1", "-n", "2", "--format", "mp3", "--url", server.url)
     assert outcome.exit_code == ExitCode.USAGE
     assert "which can be done with pcm or wav" in outcome.errors
+
+
+def test_the_threads_of_another_server_are_counted_in_its_process(tmp_path: Path) -> None:
+    # Each connection leaves a thread behind that sleeps until the server ends.
+    code = """
+import threading
+from support.json_server import _Handler, serving
+from support.wav_bytes import wav
+over = threading.Event()
+answer = _Handler._answer
+def leave_a_thread_behind(self):
+    threading.Thread(target=over.wait, daemon=True).start()
+    answer(self)
+_Handler._answer = leave_a_thread_behind
+with serving([(200, wav(16000))]) as server:
+    print(server.url, flush=True)
+    input()
+"""
+    tests = str(Path(__file__).parents[1])
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": tests}, stdin=pipe, stdout=pipe, text=True
+    ) as process:
+        assert process.stdout is not None
+        arguments = ("--api", "plain", "--url", process.stdout.readline().strip(), "--connections", "10")
+        refused = bench(tmp_path, "threads", *arguments)
+        outcome = bench(tmp_path, "threads", *arguments, "--pid", str(process.pid))
+        process.communicate("\n")
+    assert refused.exit_code == ExitCode.USAGE
+    assert "name the first of them with --pid" in refused.errors
+    assert outcome.exit_code == ExitCode.FAILED, outcome.output + outcome.errors
+    (run,) = msgspec.json.decode(outcome.json, type=ThreadsResult).runs
+    assert run.problems == []
+    threads = run.verdicts[0].threads
+    assert threads is not None
+    assert threads[1] - threads[0] == 9

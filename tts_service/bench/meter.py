@@ -29,8 +29,7 @@ class Meter:
     def __init__(self, server: Server, client: LineProcess) -> None:
         self._server = server
         self._client = client
-        check_answers(server.api, server.url)
-        self._is_ours = server.api == "openai" and has_workers(server.url)
+        self._is_ours = is_ours(server)
         self._processes = LocalProcesses.of(server, read_idle(server.url)) if self._is_ours else None
         roots = [server.pid] if server.pid else self._processes.roots if self._processes else []
         self._tree = ServerTree(roots) if roots else None
@@ -73,6 +72,12 @@ class Meter:
 
     def _cpu(self) -> LocalCpu | None:
         return self._processes.read() if self._processes else None
+
+
+def is_ours(server: Server) -> bool:
+    """Return True where a server tells about its workers. Unavailable where none answers."""
+    check_answers(server.api, server.url)
+    return server.api == "openai" and has_workers(server.url)
 
 
 def work_between(before: Reading, after: Reading) -> list[Work]:

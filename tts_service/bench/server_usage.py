@@ -36,11 +36,11 @@ class ServerTree:
 
     def cpu_s(self) -> float:
         """Return the CPU time so far, that of children that have ended included."""
-        return sum(map(procfs.tree_cpu_seconds, self._pids()))
+        return sum(map(procfs.tree_cpu_seconds, self.pids()))
 
     def read(self) -> Usage:
         """Return everything. Reading the memory costs milliseconds for each process: not for use under load."""
-        pids = self._pids()
+        pids = self.pids()
         return Usage(
             cpu_s=sum(map(procfs.tree_cpu_seconds, pids)),
             pss_bytes=sum(map(procfs.pss_bytes, pids)),
@@ -48,6 +48,7 @@ class ServerTree:
             n_processes=len(pids),
         )
 
-    def _pids(self) -> list[int]:
+    def pids(self) -> list[int]:
+        """Return the processes that there are now."""
         # A root may be below another one.
         return sorted({pid for root in self.roots for pid in (root, *descendants(root))})

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import click
 import msgspec
 
-from tts_service.bench.mix import carry_out, plan_mix
+from tts_service.bench.meter import is_ours
+from tts_service.bench.mix import Exchange, carry_out, plan_mix
+from tts_service.bench.peer_drill import PeerDrill
 from tts_service.bench.readings import Reading, read_idle
 from tts_service.bench.scenario import About, Progress, Table
+from tts_service.bench.speaker import Wanted
 from tts_service.bench.target import Server, Target
 from tts_service.bench.thread_verdict import Limits, WorkerVerdict, judge
 from tts_service.errors import UsageError
@@ -95,9 +99,11 @@ class ThreadsDrill:
     first; voluntary context switches per second of audio must not more than double (counting at least 50) from the
     first tenth of the connections to the last; and effective cores must stay. A worker that was restarted meanwhile is
     reported, and not compared. A server at --url should have been started just before, since the first connections are
-    the baseline.
+    the baseline. One of another make (without GET /workers) needs --pid: all its processes then count as one worker,
+    and invalid requests are whole ones.
     """
 
+    any_server: ClassVar[bool] = True
     options: ClassVar[list[click.Option]] = [
         click.Option(["-n", "--connections"], type=click.IntRange(2, 100_000), default=100, show_default=True,
                      help="Fresh connections of each drill."),
@@ -121,7 +127,7 @@ class ThreadsDrill:
         runs = []
         for label, flags in configurations:
             with target.server(**flags) as server:
-                runs.append(self._drill(label, server, progress))
+                runs.append(self._drill(label, server, target.wanted, progress))
         return ThreadsResult(About.here(target.url), self.limits, runs)
 
     def _configurations(self, target: Target) -> Iterator[tuple[str, dict[str, str]]]:
@@ -140,19 +146,28 @@ class ThreadsDrill:
                 raise UsageError(f"--shape {shape}: expected workers x threads, for example 2x1")
             yield shape, {"workers": found[1], "threads": found[2]}
 
-    def _drill(self, label: str, server: Server, progress: Progress) -> ThreadsRun:
+    def _drill(self, label: str, server: Server, wanted: Wanted, progress: Progress) -> ThreadsRun:
+        connect, read = _ways(server, wanted)
         exchanges = plan_mix(self.connections, self.seed)
         step = progress.begin(f"threads {label}", len(exchanges))
         # Nothing warms the server up: the fault that this drill looks for strikes with the second connection.
-        readings = [read_idle(server.url)]
+        readings = [read()]
         problems = []
         for n, exchange in enumerate(exchanges, start=1):
-            if problem := carry_out(server.url, exchange):
+            if problem := connect(exchange):
                 problems.append(f"connection {n} ({exchange.kind}): {problem}")
-            readings.append(read_idle(server.url))
+            readings.append(read())
             step()
         kinds = [exchange.kind.value for exchange in exchanges]
         return ThreadsRun(label, kinds, problems, readings, judge(readings, self.limits))
+
+
+def _ways(server: Server, wanted: Wanted) -> tuple[Callable[[Exchange], str], Callable[[], Reading]]:
+    """Return how to make a connection to a server, and how to read it."""
+    if is_ours(server):
+        return partial(carry_out, server.url), partial(read_idle, server.url)
+    peer = PeerDrill(server, wanted)
+    return peer.carry_out, peer.read
 
 
 def _row(label: str, verdict: WorkerVerdict) -> list[str]:

@@ -34,7 +34,7 @@ from tts_service.errors import ExitCode
         (["lone", "--url", "http://h", "--api", "plain", "--field", "a=1"], "--field a: the API plain has no such"),
         (["throughput", "--url", "http://h", "--api", "plain", "--format", "mp3"], "answers with wav"),
         (["first-audio", "--url", "tcp://h", "--api", "wyoming"], "expected something like tcp://127.0.0.1:10200"),
-        (["threads", "--url", "http://h", "--api", "plain"], "No such option"),
+        (["chaos", "--url", "http://h", "--api", "plain"], "No such option"),
         (["nonsense"], "No such command"),
     ],
 )
