@@ -99,6 +99,8 @@ class EngineInfo(msgspec.Struct, frozen=True):
     """True where the samples do not depend on the number of threads."""
     min_speed: float
     max_speed: float
+    mode_invariant: bool = False
+    """True where the samples are the same for streams and for answers in one piece."""
 
 
 class PoolInfo(msgspec.Struct, frozen=True):
@@ -284,6 +286,21 @@ class RequestReport(msgspec.Struct, frozen=True, tag=True):
     """Times that the listener of a stream ran dry."""
     dry_s: float = 0.0
     """For how long in all."""
+    cache_hits: int = 0
+    """Segments that came from the cache."""
+    cache_misses: int = 0
+    """Segments that were looked for there in vain."""
+    cache_evictions: int = 0
+    """Entries that had to leave for this request's segments."""
+
+
+class CacheUse(msgspec.Struct, frozen=True):
+    """How full a gateway's cache of finished segments is."""
+
+    n_bytes: int
+    n_entries: int
+    shared: bool
+    """True for one on disk, which all gateway processes have in common."""
 
 
 class Alive(msgspec.Struct, frozen=True, tag=True):
@@ -291,6 +308,8 @@ class Alive(msgspec.Struct, frozen=True, tag=True):
 
     n_requests: int = 0
     """Speech requests it has in progress."""
+    cache: CacheUse | None = None
+    """None where it has none."""
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True):

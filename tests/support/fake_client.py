@@ -32,6 +32,11 @@ class FakeClient(ScriptedBroker):
         """Have heard a catalogue."""
         self.catalogue = Catalogue(list(self.pools.values()), warm, draining, closed)
 
+    def serves(self, pool: PoolInfo) -> bool:
+        catalogue = self.catalogue
+        assert catalogue is not None
+        return self.connected and not catalogue.closed and pool in catalogue.pools
+
     def known_pools(self) -> list[PoolInfo]:
         return list(self.pools.values())
 

@@ -19,6 +19,7 @@ from tts_service.protocol import (
     Assign,
     Beat,
     Bye,
+    CacheUse,
     Cancel,
     Cancelled,
     Catalogue,
@@ -112,6 +113,9 @@ REQUEST_REPORT = RequestReport(
     continuations=1,
     underruns=2,
     dry_s=0.5,
+    cache_hits=3,
+    cache_misses=1,
+    cache_evictions=2,
 )
 
 EXAMPLES: list[Message] = [
@@ -122,7 +126,7 @@ EXAMPLES: list[Message] = [
     MetricsQuery(5),
     REQUEST_REPORT,
     Rekey(KEY, 1001.5),
-    Alive(3),
+    Alive(3, CacheUse(4096, 2, shared=True)),
     Drain(closed=True),
     Bye(),
     Welcome("a1b2"),

@@ -13,6 +13,7 @@ from support.scripted_broker import Script, ScriptedBroker, answer_whole, audio_
 from tts_service.errors import RequestFailed
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.pcm import Float32
+from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.speech import Speech
 from tts_service.gateway.utterance import Utterance
 from tts_service.protocol import Job
@@ -37,6 +38,8 @@ class SpokenRequest:
         budget_bytes: int = 1 << 30,
         streamed: bool = True,
         timeout_s: float = 0.0,
+        cache: ResultCache | None = None,
+        random_seed: bool = False,
         **settings: Any,
     ) -> None:
         self.broker = ScriptedBroker(script)
@@ -54,9 +57,10 @@ class SpokenRequest:
             streamed=streamed,
             timeout_s=timeout_s,
             client="10.0.0.9",
+            random_seed=random_seed,
         )
         gateway = GatewaySettings(**settings)
-        self.speech = Speech(utterance, iter(texts), self.channel, gateway, self.budget, check_client)
+        self.speech = Speech(utterance, iter(texts), self.channel, gateway, self.budget, check_client, cache)
         self.pieces = self.speech.audio()
 
     def audio(self) -> Float32:

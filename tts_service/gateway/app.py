@@ -15,6 +15,7 @@ from tts_service.gateway.admission import Admission
 from tts_service.gateway.answers import REQUEST_ID, error_answer, failure_answer, json_answer, request_id
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.raw_body import discard
+from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.speaking import Speaker
 from tts_service.gateway.tally import Tally
 from tts_service.protocol import PoolInfo
@@ -33,11 +34,13 @@ _HTTP_CODES = {
 }
 
 
-def make_app(settings: GatewaySettings, client: DispatcherClient, admission: Admission) -> Flask:
+def make_app(
+    settings: GatewaySettings, client: DispatcherClient, admission: Admission, cache: ResultCache | None = None
+) -> Flask:
     """Return the application; `client` is started by the caller."""
     app = Flask("tts_service", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    speaker = Speaker(settings, client, admission)
+    speaker = Speaker(settings, client, admission, cache)
     _add_speech(app, speaker, client)
     _add_catalogue(app, client)
     _add_operations(app, client)

@@ -23,6 +23,7 @@ from tts_service.protocol import (
     Alive,
     Beat,
     Bye,
+    CacheUse,
     Cancel,
     Cancelled,
     Catalogue,
@@ -74,6 +75,7 @@ class DispatcherClient:
         reconnect_timeout_s: float,
         on_refused: Callable[[str], None],
         n_requests: Callable[[], int] = lambda: 0,
+        cache_use: Callable[[], CacheUse | None] = lambda: None,
     ) -> None:
         self.catalogue: Catalogue | None = None
         """The latest; None until the dispatcher has been heard once."""
@@ -87,6 +89,7 @@ class DispatcherClient:
         self._reconnect_timeout_s = reconnect_timeout_s
         self._on_refused = on_refused
         self._n_requests = n_requests
+        self._cache_use = cache_use
         self._channels: dict[str, Channel] = {}
         self._questions: dict[int, queue.SimpleQueue[Status | Metrics]] = {}
         self._reports: deque[RequestReport] = deque(maxlen=MAX_REPORTS)
@@ -122,6 +125,13 @@ class DispatcherClient:
         """Return every pool that is known. A process that has only just started waits a moment for its first word."""
         self._heard_of_pools.wait(FIRST_WORD_S)
         return list(self.pools.values())
+
+    def serves(self, pool: PoolInfo) -> bool:
+        """Return True where new requests are taken now, and this is what the pool is at present."""
+        catalogue = self.catalogue
+        if catalogue is None or not self.connected or catalogue.draining or catalogue.closed:
+            return False
+        return any((other.name, other.generation) == (pool.name, pool.generation) for other in catalogue.pools)
 
     def open(self, name: str) -> Channel:
         """Return a channel for one request; `name` is unique in this process."""
@@ -194,7 +204,7 @@ class DispatcherClient:
             now = time.monotonic()
             if now >= next_beat_s:
                 next_beat_s = now + HEARTBEAT_S
-                if not (self._send(Alive(self._n_requests())) if self.connected else self._greet()):
+                if not (self._send(self._alive()) if self.connected else self._greet()):
                     next_beat_s = now + RETRY_S
                 self._look(now)
             self._socket.wait(next_beat_s - now)
@@ -203,6 +213,9 @@ class DispatcherClient:
         self._send_commands()
         self._send(Bye())
         self._socket.close()
+
+    def _alive(self) -> Alive:
+        return Alive(self._n_requests(), self._cache_use())
 
     def _send(self, message: FromGateway) -> bool:
         """Send; return False where nobody is connected, which is how a dispatcher's death shows first."""
@@ -309,7 +322,7 @@ class DispatcherClient:
         self._send_held()
         if catalogue.closed:
             # Whoever waits for the service to be empty needs today's number.
-            self._send(Alive(self._n_requests()))
+            self._send(self._alive())
 
     @property
     def _takes_jobs(self) -> bool:

@@ -22,6 +22,7 @@ def log_request(request_id: str, outcome: str, utterance: Utterance, account: Ac
         "streamed": str(utterance.streamed).lower(),
         "characters": len(utterance.text),
         "segments": account.segments,
+        "cached": account.cached,
         "attempts": account.attempts,
         "workers": ",".join(map(str, sorted(account.workers))) or "-",
         "queue_s": f"{account.queue_s:.3f}",

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -20,7 +21,9 @@ from tts_service.errors import ProcessMustEnd
 from tts_service.gateway.admission import Admission
 from tts_service.gateway.app import make_app
 from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.disk_store import check_private
 from tts_service.gateway.listener import BACKLOG, listen, url_of
+from tts_service.gateway.result_cache import make_cache
 from tts_service.orphans import die_with_parent, name_process
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Settings
@@ -92,14 +95,16 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
         """Called by gunicorn in each process, after the fork: build the application."""
         settings = self.settings.gateway
         admission = Admission(settings.max_requests)
+        cache = make_cache(settings)
         self._client = DispatcherClient(
             self.runtime_dir.gateway_endpoint,
             settings.reconnect_timeout_s,
             self._refused,
             n_requests=lambda: admission.n_inside,
+            cache_use=lambda: cache.use() if cache else None,
         )
         self._client.start()
-        return make_app(settings, self._client, admission)
+        return make_app(settings, self._client, admission, cache)
 
     def _after_fork(self, arbiter: Any, worker: Any) -> None:
         die_with_parent(arbiter.pid)
@@ -137,6 +142,8 @@ def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, re
     as they are when a SIGHUP asks for fresh gateway processes.
     """
     runtime_dir.prepare()
+    if settings.gateway.cache_mib and settings.gateway.cache_dir:
+        check_private(Path(settings.gateway.cache_dir).absolute())
     if listener_fd is None and os.environ.get("LISTEN_PID") != str(os.getpid()):
         listener = listen(settings.gateway.host, settings.gateway.port)
         logger.info("listening on %s", url_of(listener, settings.gateway.host))

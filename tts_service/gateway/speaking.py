@@ -19,6 +19,7 @@ from tts_service.gateway.encoders import Encoder, make_encoder
 from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.raw_body import read_raw
 from tts_service.gateway.request_log import log_request
+from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.segments import check_scripts, segments
 from tts_service.gateway.speech import Speech
 from tts_service.gateway.tally import Tally
@@ -33,10 +34,17 @@ CLIENT_GONE_STATUS = 499
 class Speaker:
     """Answers speech requests; shared by all request threads of the process."""
 
-    def __init__(self, settings: GatewaySettings, client: DispatcherClient, admission: Admission) -> None:
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        client: DispatcherClient,
+        admission: Admission,
+        cache: ResultCache | None = None,
+    ) -> None:
         self.settings = settings
         self.client = client
         self.admission = admission
+        self.cache = cache
         self._numbers = itertools.count(1)
         self._token = secrets.token_hex(4)
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
@@ -70,7 +78,9 @@ class Speaker:
         connection.limit_sends(self.settings.send_timeout_s)
         # Clients choose their request ids, and may choose the same one twice, in two processes at the same time.
         channel = self.client.open(f"{request_id}.{self._token}.{next(self._numbers)}")
-        speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open)
+        # What the pools say now decides: nobody hears a voice that has been replaced, or a service that is closed.
+        cache = self.cache if self.client.serves(utterance.pool) else None
+        speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open, cache)
         streams = utterance.streamed and connection.can_show_failure
         return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
 
@@ -169,6 +179,8 @@ class _Turn:
         account = self.speech.account
         answer.headers["X-Seed"] = str(self._utterance.seed)
         answer.headers["X-Sample-Rate"] = str(self._utterance.sample_rate_hz)
+        if account.cached or account.not_cached:
+            answer.headers["X-Cache"] = "miss" if not account.cached else "partial" if account.not_cached else "hit"
         timings = {"queue": account.queue_s, "first-audio": account.first_audio_s}
         if not self._utterance.streamed:
             timings |= {"synthesis": account.compute_s, "encoding": self.encoder.spent_s}

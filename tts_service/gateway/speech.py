@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
+import numpy as np
 
 from tts_service.errors import SUSPICIOUS, Code, RequestFailed
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.channel import Audio, Channel, Event
 from tts_service.gateway.pacing import WORTH_TELLING_S, Pace, priority_delay_s
 from tts_service.gateway.pcm import Float32, silence
+from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.utterance import Utterance, segment_seed
 from tts_service.protocol import FLOAT32_BYTES, Done, Failed, Job, JobKey
 from tts_service.settings import GatewaySettings
@@ -27,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 # How often a waiting request looks whether its client is still there.
 LOOK_S = 0.1
+# Cached audio is handed on in such pieces, as an engine's would be.
+CACHED_PIECE_S = 0.5
 
 
 @dataclass
@@ -42,6 +46,8 @@ class Segment:
     n_deaths: float = 0
     """Workers that died while they had it alone; one that somebody killed counts half."""
     done: bool = False
+    kept: list[Float32] | None = None
+    """All chunks so far of a segment that the cache shall have."""
 
 
 @dataclass
@@ -64,6 +70,12 @@ class Account:
     """Times that the listener of a stream ran dry."""
     dry_s: float = 0.0
     """For how long in all."""
+    cached: int = 0
+    """Segments that came from the cache."""
+    not_cached: int = 0
+    """Segments that were looked for there in vain."""
+    evictions: int = 0
+    """Entries that had to leave for this request's segments."""
 
 
 class Speech:
@@ -77,6 +89,7 @@ class Speech:
         settings: GatewaySettings,
         budget: AudioBudget,
         check_client: Callable[[], None],
+        cache: ResultCache | None = None,
     ) -> None:
         now = time.monotonic()
         self.account = Account(now)
@@ -87,6 +100,7 @@ class Speech:
         self._settings = settings
         self._budget = budget
         self._check_client = check_client
+        self._cache = None if utterance.random_seed else cache
         self._open: deque[Segment] = deque()
         self._occurrences: Counter[str] = Counter()
         self._heard_s = now
@@ -154,7 +168,8 @@ class Speech:
             segment = Segment(self._job(index, text, room_bytes), room_bytes)
             self._open.append(segment)
             self.account.segments += 1
-            self._submit(segment)
+            if not self._recall(segment):
+                self._submit(segment)
             self._next = next(self._pieces, None)
 
     def _job(self, index: int, text: str, room_bytes: int) -> Job:
@@ -180,6 +195,33 @@ class Speech:
             give_up_s=self._give_up_s,
             credit_bytes=room_bytes,
         )
+
+    def _recall(self, segment: Segment) -> bool:
+        """Take the segment's audio from the cache; return False where a worker has to make it."""
+        if self._cache is None:
+            return False
+        samples = self._cache.get(segment.job, self._utterance.pool)
+        if samples is None:
+            self.account.not_cached += 1
+            segment.kept = []
+            return False
+        self.account.cached += 1
+        # Its length is known now. At worst the budget is exceeded by one segment, as for the first of a request.
+        self._budget.take(samples.nbytes - segment.room_bytes, must=True)
+        segment.room_bytes = samples.nbytes
+        n_piece = round(CACHED_PIECE_S * self._rate_hz)
+        segment.chunks.extend(samples[start : start + n_piece] for start in range(0, len(samples), n_piece))
+        segment.n_received = len(samples)
+        segment.done = True
+        self._pace.ended(segment.job.key.segment, len(samples) / self._rate_hz)
+        return True
+
+    def _keep(self, segment: Segment) -> None:
+        """Give a finished segment to the cache."""
+        if self._cache is not None and segment.kept:
+            samples = np.concatenate(segment.kept)
+            self.account.evictions += self._cache.put(segment.job, self._utterance.pool, samples)
+        segment.kept = None
 
     def _submit(self, segment: Segment) -> None:
         self.account.attempts += 1
@@ -223,6 +265,8 @@ class Speech:
             )
         segment.n_received += len(audio.samples)
         segment.chunks.append(audio.samples)
+        if segment.kept is not None:
+            segment.kept.append(audio.samples)
 
     def _finish(self, segment: Segment, done: Done) -> None:
         if done.n_samples != segment.n_received:
@@ -235,6 +279,7 @@ class Speech:
         segment.done = True
         self._pace.ended(index, done.n_samples / self._rate_hz)
         self._tell_deadlines()
+        self._keep(segment)
 
     def _tell_deadlines(self) -> None:
         """Tell the queue where the real length of a segment has moved the deadlines of those after it."""

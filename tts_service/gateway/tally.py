@@ -46,8 +46,11 @@ class Tally:
             audio_s=self._account.audio_s,
             first_audio_s=self._account.first_audio_s,
             encoder_s=self._encoder.spent_s,
-            retries=self._account.attempts - self._account.segments,
+            retries=self._account.attempts + self._account.cached - self._account.segments,
             continuations=self._account.continuations,
             underruns=self._account.underruns,
             dry_s=self._account.dry_s,
+            cache_hits=self._account.cached,
+            cache_misses=self._account.not_cached,
+            cache_evictions=self._account.evictions,
         )

@@ -36,6 +36,8 @@ class Utterance:
     """0: none."""
     client: str = ""
     """Whose share of the pool it counts against."""
+    random_seed: bool = False
+    """True where the seed was drawn for this request: nothing of it will be asked for again."""
 
 
 def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, client: str = "") -> Utterance:
@@ -49,6 +51,7 @@ def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, clien
         message = f"speed = {body.speed}: voice {voice} speaks at {low} to {high}"
         raise RequestFailed(Code.INVALID_REQUEST, message, param="speed")
     rate_hz = _rate(body, pool, default_rate_hz)
+    wanted_seed = pool.default_seed if body.seed is None else body.seed
     check_rate(body.response_format, rate_hz)
     return Utterance(
         text=body.input,
@@ -56,13 +59,14 @@ def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, clien
         voice=voice,
         language=body.language or "",
         speed=body.speed,
-        seed=_seed(body.seed, pool.default_seed),
+        seed=secrets.randbits(31) if wanted_seed < 0 else wanted_seed,
         response_format=body.response_format,
         sample_rate_hz=rate_hz,
         streamed=body.stream if body.stream is not None else body.response_format != "wav",
         priority=body.priority,
         timeout_s=body.timeout or 0.0,
         client=client,
+        random_seed=wanted_seed < 0,
     )
 
 
@@ -98,11 +102,6 @@ def _no_voice(voice: str, pools: list[PoolInfo]) -> RequestFailed:
     shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     message = f"voice = {shorten(voice)}: there is no such voice; there are: {shown}"
     return RequestFailed(Code.VOICE_NOT_FOUND, message, param="voice")
-
-
-def _seed(wanted: int | None, default: int) -> int:
-    seed = default if wanted is None else wanted
-    return secrets.randbits(31) if seed < 0 else seed
 
 
 def _rate(body: SpeechBody, pool: PoolInfo, default_rate_hz: int) -> int:

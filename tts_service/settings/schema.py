@@ -97,6 +97,19 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         _meta("Audio in flight in each gateway process; what is beyond is asked for later.", "MiB", ge=1, le=1 << 20),
     ] = 256
+    cache_mib: Annotated[
+        int,
+        _meta(
+            "Finished segments that are kept, to be spoken again without a worker; 0 for none. In memory each gateway "
+            "process keeps so much, on disk all together.",
+            "MiB",
+            ge=0,
+            le=1 << 24,
+        ),
+    ] = 0
+    cache_dir: Annotated[
+        str, _meta("Directory of its own in which they are kept, private to one user; empty for in memory.")
+    ] = ""
     progress_timeout_s: Annotated[
         float,
         _meta(

@@ -20,6 +20,7 @@ from tts_service.protocol import (
     Assign,
     Beat,
     Bye,
+    CacheUse,
     Cancel,
     Cancelled,
     Catalogue,
@@ -63,6 +64,7 @@ class GatewayLink:
     """Monotonic time of its last message."""
     n_requests: int = 0
     """Speech requests it has in progress."""
+    cache: CacheUse | None = None
 
 
 class Dispatcher:
@@ -112,7 +114,7 @@ class Dispatcher:
             self.closed = message.closed
             self.announce()
         elif isinstance(message, Alive):
-            gateway.n_requests = message.n_requests
+            gateway.n_requests, gateway.cache = message.n_requests, message.cache
             self._to_gateway(identity, Beat(self.incarnation), None)
 
     def _greet(self, identity: bytes, hello: Hello, now: float) -> None:
@@ -282,6 +284,10 @@ class Dispatcher:
     def n_requests(self) -> int:
         """Speech requests in progress in all gateways, as they said last."""
         return sum(gateway.n_requests for gateway in self.gateways.values())
+
+    def caches(self) -> list[CacheUse]:
+        """Return how full the gateways' caches are, as they said last."""
+        return [gateway.cache for gateway in self.gateways.values() if gateway.cache is not None]
 
     @property
     def n_running(self) -> int:

@@ -84,7 +84,7 @@ class WorkersHalf:
         self._poller = zmq.Poller()
         self.board = Switchboard(self.runtime_dir, self._gateway_unreachable)
         self.supervisor = Supervisor(plan.specs, self.settings.workers, self._poller)
-        self.metrics = ServiceMetrics(self._scene)
+        self.metrics = ServiceMetrics(self._scene, lambda: self.dispatcher.caches())
         self.dispatcher = Dispatcher(
             plan.pools, secrets.token_hex(8), self.board.to_gateway, self._to_worker, self.metrics.waited
         )

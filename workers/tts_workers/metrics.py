@@ -14,20 +14,21 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from tts_service import __version__
-from tts_service.protocol import STEP_BUCKETS_S, PoolStatus, RequestReport, WorkerStatus
+from tts_service.protocol import STEP_BUCKETS_S, CacheUse, PoolStatus, RequestReport, WorkerStatus
 
 # From a cached word to a chapter that waits in a queue.
 LATENCY_BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 Scene = Callable[[], tuple[list[PoolStatus], list[WorkerStatus]]]
+CacheUses = Callable[[], list[CacheUse]]
 
 
 class ServiceMetrics:
-    """Everything that GET /metrics shows. `scene` returns pools and workers as they are now."""
+    """Everything that GET /metrics shows. `scene` returns pools and workers, `caches` the gateways' caches, as now."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, caches: CacheUses = list) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(_SceneCollector(scene))
+        self.registry.register(_SceneCollector(scene, caches))
         self._requests = self._counter("requests", "Answered requests.", "route", "outcome")
         self._duration = self._histogram("request_duration_seconds", "From request to end of answer.", "route")
         self._bytes = self._counter("response_bytes", "Bytes of answers' bodies.", "route")
@@ -41,6 +42,9 @@ class ServiceMetrics:
         self._continuations = self._counter("continuations", "Retries in the middle of a segment.", "pool")
         self._underruns = self._counter("underruns", "Times that a stream's listener ran dry.", "pool")
         self._dry = self._counter("underrun_seconds", "Time for which streams' listeners were dry.", "pool")
+        self._cache_hits = self._counter("cache_hits", "Segments that came from the cache.", "pool")
+        self._cache_misses = self._counter("cache_misses", "Segments that were not in the cache.", "pool")
+        self._cache_evictions = self._counter("cache_evictions", "Segments that left the cache for others.")
         self._retries = self._counter("segment_retries", "Segments submitted again after a loss.", "pool")
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
@@ -63,6 +67,9 @@ class ServiceMetrics:
         self._continuations.labels(report.pool).inc(report.continuations)
         self._underruns.labels(report.pool).inc(report.underruns)
         self._dry.labels(report.pool).inc(report.dry_s)
+        self._cache_hits.labels(report.pool).inc(report.cache_hits)
+        self._cache_misses.labels(report.pool).inc(report.cache_misses)
+        self._cache_evictions.inc(report.cache_evictions)
         if report.first_audio_s is not None:
             mode = "streamed" if report.streamed else "buffered"
             self._first_audio.labels(report.pool, mode).observe(report.first_audio_s)
@@ -79,18 +86,30 @@ class ServiceMetrics:
 class _SceneCollector(Collector):
     """Reads pools and workers when Prometheus asks."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, caches: CacheUses) -> None:
         self._scene = scene
+        self._caches = caches
 
     def collect(self) -> Iterable[Metric]:
         pools, workers = self._scene()
         yield InfoMetricFamily("tts_build", "Version of the service.", value={"version": __version__})
+        yield from _cache(self._caches())
         yield from _queues(pools)
         yield from _workers(workers)
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: a description would ask for the scene before there is one."""
         return []
+
+
+def _cache(uses: list[CacheUse]) -> Iterator[Metric]:
+    # Those that share a directory all tell of the same one.
+    own = [use for use in uses if not use.shared]
+    shared = [use for use in uses if use.shared]
+    n_bytes = sum(use.n_bytes for use in own) + max((use.n_bytes for use in shared), default=0)
+    n_entries = sum(use.n_entries for use in own) + max((use.n_entries for use in shared), default=0)
+    yield GaugeMetricFamily("tts_cache_bytes", "Size of the finished segments that are kept.", value=n_bytes)
+    yield GaugeMetricFamily("tts_cache_entries", "Finished segments that are kept.", value=n_entries)
 
 
 def _queues(pools: list[PoolStatus]) -> Iterator[Metric]:

@@ -6,7 +6,7 @@ import subprocess
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tts_service.protocol import STEP_BUCKETS_S, Phase, PoolStatus, RequestReport, WorkerStatus
+from tts_service.protocol import STEP_BUCKETS_S, CacheUse, Phase, PoolStatus, RequestReport, WorkerStatus
 from tts_workers.metrics import ServiceMetrics
 
 POOL = PoolStatus(name="default", queued=3, queue_limit=256, running=2, oldest_s=1.5)
@@ -129,3 +129,19 @@ def test_promtool_accepts_every_metric() -> None:
 def test_every_metric_has_a_help_text() -> None:
     families = list(text_string_to_metric_families(ServiceMetrics(lambda: ([POOL], [worker()])).text().decode()))
     assert all(family.documentation for family in families)
+
+
+def test_what_comes_from_caches_is_counted_and_a_shared_cache_once() -> None:
+    caches = [CacheUse(100, 2, shared=False), CacheUse(50, 1, shared=False)]
+    metrics = ServiceMetrics(lambda: ([], []), lambda: caches)
+    metrics.answered(
+        RequestReport("/s", "complete", 0.1, pool="default", cache_hits=3, cache_misses=2, cache_evictions=1)
+    )
+    found = values(metrics)
+    assert found["tts_cache_hits_total", (("pool", "default"),)] == 3
+    assert found["tts_cache_misses_total", (("pool", "default"),)] == 2
+    assert found["tts_cache_evictions_total", ()] == 1
+    assert (found["tts_cache_bytes", ()], found["tts_cache_entries", ()]) == (150, 3)
+    caches[:] = [CacheUse(100, 2, shared=True), CacheUse(100, 2, shared=True)]
+    found = values(metrics)
+    assert (found["tts_cache_bytes", ()], found["tts_cache_entries", ()]) == (100, 2)

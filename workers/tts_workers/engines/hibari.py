@@ -94,6 +94,7 @@ class HibariEngine(Engine):
             # Above 2 the network's shortest phonemes no longer get shorter.
             min_speed=0.25,
             max_speed=2.0,
+            mode_invariant=True,
         )
 
     def start(self, job: Job) -> HibariSequence:

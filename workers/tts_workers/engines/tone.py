@@ -80,6 +80,7 @@ class ToneEngine(Engine):
             thread_invariant=True,
             min_speed=0.25,
             max_speed=4.0,
+            mode_invariant=True,
         )
 
     def start(self, job: Job) -> ToneSequence:
