@@ -1,0 +1,90 @@
+"""Workers that a command starts for itself, as a service with the same settings would, and the line to them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tts_service.cli.halves import Half, child_environment
+from tts_service.errors import CannotStart, Code, RequestFailed, Unavailable
+from tts_service.gateway.body import read_body
+from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.segments import check_scripts, segments
+from tts_service.gateway.utterance import Utterance, resolve
+from tts_service.runtime_dir import RuntimeDir
+from tts_service.settings import Loaded
+from tts_service.settings.schema import MAX_TEXT_CHARS, GatewaySettings
+
+TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 15.0
+
+
+class OwnWorkers(NamedTuple):
+    """A workers' half that is ready. Owned by the main thread."""
+
+    half: Half
+    client: DispatcherClient
+
+    def check(self) -> None:
+        """Start the half again if it has ended; CannotStart where that would not help. For the main thread alone."""
+        if self.half.tend(time.monotonic()) is not None:
+            raise CannotStart("the workers cannot be started; see above")
+
+
+@contextmanager
+def own_workers(loaded: Loaded, config: Path | None) -> Iterator[OwnWorkers]:
+    """Start the workers' half, wait until every pool has a warm worker, and stop it afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tts-own-") as directory:
+        runtime_dir = RuntimeDir(Path(directory) / "run")
+        runtime_dir.prepare()
+        half = Half("workers", [], _quiet(child_environment(loaded, config, runtime_dir)))
+        client = DispatcherClient(runtime_dir.gateway_endpoint, TIMEOUT_S, lambda message: None)
+        client.start()
+        own = OwnWorkers(half, client)
+        try:
+            _wait(own, n_pools=len(loaded.settings.pools))
+            yield own
+        finally:
+            client.close()
+            half.stop(STOP_TIMEOUT_S)
+
+
+def utterance_of(fields: dict[str, Any], client: DispatcherClient, settings: GatewaySettings) -> Utterance:
+    """Return what a request with these fields asks for, as the gateway would see it."""
+    body = read_body(msgspec.json.encode(fields), MAX_TEXT_CHARS)
+    utterance = resolve(body, list(client.pools.values()), settings.sample_rate_hz)
+    check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
+    return utterance
+
+
+def texts_of(utterance: Utterance, settings: GatewaySettings) -> list[str]:
+    """Return the segments, cut as the gateway would."""
+    longest = min(settings.segment_chars, utterance.pool.engine.max_segment_chars)
+    texts = list(segments(utterance.text, utterance.language, longest))
+    if not texts:
+        raise RequestFailed(Code.NOTHING_TO_SPEAK, "the text has nothing to speak in it")
+    return texts
+
+
+def _wait(own: OwnWorkers, n_pools: int) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    # All pools: the first one that is up need not be the one that speaks.
+    while len(own.client.pools) < n_pools:
+        own.check()
+        if time.monotonic() > deadline:
+            raise Unavailable(f"no worker was ready after {TIMEOUT_S:.0f} s")
+        time.sleep(0.02)
+
+
+def _quiet(environment: dict[str, str]) -> dict[str, str]:
+    """Keep the terminal for the progress bar and for errors, unless the user wants to see more."""
+    return {"TTS_SERVICE_SERVICE_LOG_LEVEL": os.environ.get("TTS_SERVICE_SERVICE_LOG_LEVEL", "error")} | {
+        name: value for name, value in environment.items() if name != "TTS_SERVICE_SERVICE_LOG_LEVEL"
+    }
