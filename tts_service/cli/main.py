@@ -16,6 +16,7 @@ _COMMANDS = {
     "gateway": "start the HTTP half",
     "workers": "start the synthesis half",
     "say": "speak a text into a file",
+    "render": "speak a list of phrases into the cache",
     "plan": "show the machine and which worker gets which CPUs",
     "voices": "list and check a directory of Piper voices",
     "check": "check the settings and print those in effect",

@@ -22,6 +22,10 @@ _FLAGS: dict[str, list[tuple[str, str, str]]] = {
         ("--host", "gateway.host", "Address to listen on."),
         ("--port", "gateway.port", "Port to listen on; 0 takes a free one."),
     ],
+    "cache": [
+        ("--cache-dir", "gateway.cache_dir", "Directory of the cache."),
+        ("--cache-mib", "gateway.cache_mib", "Size of the cache."),
+    ],
     "pool": [
         ("--engine", "pool.engine", "What synthesizes: hibari, piper or tone."),
         ("--models", "pool.models", "Directory of model files."),
