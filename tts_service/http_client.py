@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +18,8 @@ from urllib.parse import urlsplit
 from tts_service.errors import Unavailable, UsageError
 
 READ_BYTES = 65536
+# The API key that goes with every request, where a server wants one.
+API_KEY_VARIABLE = "TTS_SERVICE_API_KEY"
 
 
 class Answer:
@@ -63,6 +66,8 @@ class Connection:
         self._connection, path = _open(url, timeout_s, source)
         self._prefix = path.rstrip("/")
         self.url = url
+        key = os.environ.get(API_KEY_VARIABLE, "")
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def get(self, path: str) -> Answer:
         """Send a GET. Unavailable where no server answers."""
@@ -98,7 +103,7 @@ class Connection:
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         try:
-            self._connection.request(method, self._prefix + path or "/", body, headers)
+            self._connection.request(method, self._prefix + path or "/", body, self._headers | headers)
             return Answer(self._connection.getresponse())
         except OSError as error:
             raise Unavailable(f"no server answers at {self.url}: {error.strerror or error}") from error

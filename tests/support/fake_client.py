@@ -11,6 +11,7 @@ from support.pools import pool
 from support.scripted_broker import Script, ScriptedBroker, answer_whole
 from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.admission import Admission
+from tts_service.gateway.api_keys import KeyRing
 from tts_service.gateway.app import make_app
 from tts_service.protocol import Catalogue, PoolInfo, PoolStatus, RequestReport, Status
 from tts_service.settings import GatewaySettings
@@ -60,12 +61,12 @@ class FakeClient(ScriptedBroker):
 class FakeGateway:
     """The application on a fake client, with Flask's own test client for HTTP."""
 
-    def __init__(self, client: FakeClient | None = None, **settings: Any) -> None:
+    def __init__(self, client: FakeClient | None = None, keys: KeyRing | None = None, **settings: Any) -> None:
         self.client = client or FakeClient()
         self.settings = GatewaySettings(**settings)
         self.admission = Admission(self.settings.max_requests)
         # A fake client has what the application uses of a real one.
-        self.app: Flask = make_app(self.settings, self.client, self.admission)  # type: ignore[arg-type]
+        self.app: Flask = make_app(self.settings, self.client, self.admission, keys)  # type: ignore[arg-type]
         self.http = self.app.test_client()
 
     def speak(self, text: str = "Hello.", http: dict[str, Any] | None = None, **fields: Any) -> Any:

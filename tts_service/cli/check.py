@@ -28,9 +28,11 @@ def command(config: Path | None, list_keys: bool, defaults: bool, **flags: Any) 
             click.echo(f"{key.dotted:40} {key.env}")
         return
 
+    from tts_service.gateway.api_keys import KeyRing
     from tts_workers.plan import make_plan
     from tts_workers.sysfs import read_machine
 
+    KeyRing.of(loaded.settings.gateway, os.environ)
     plan = make_plan(loaded.settings, runtime_dir_of(loaded), read_machine(set(os.sched_getaffinity(0))))
     click.echo(effective_toml(loaded), nl=False)
     for spec in plan.specs:

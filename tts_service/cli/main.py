@@ -20,6 +20,7 @@ _COMMANDS = {
     "plan": "show the machine and which worker gets which CPUs",
     "voices": "list and check a directory of Piper voices",
     "check": "check the settings and print those in effect",
+    "key": "make an API key",
     "drain": "take a running service out of use without cutting anybody off",
     "reload": "take new voices and settings, one worker after the other",
     "install-units": "install the systemd units for this virtual environment",

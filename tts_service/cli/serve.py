@@ -90,9 +90,11 @@ def command(config: Path | None, **flags: Any) -> int:
     runtime_dir.lock("workers")
     runtime_dir.unlock()
 
+    from tts_service.gateway.api_keys import KeyRing
     from tts_service.gateway.listener import listen, url_of
 
     gateway_settings = loaded.settings.gateway
+    KeyRing.of(gateway_settings, os.environ)
     describe_workers = _describe_workers(loaded)
     with listen(gateway_settings.host, gateway_settings.port) as listener:
         url = url_of(listener, gateway_settings.host)

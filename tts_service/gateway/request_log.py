@@ -10,12 +10,16 @@ from tts_service.gateway.utterance import Utterance
 
 logger = logging.getLogger(__name__)
 
+# What the name of an API key is marked with, where a client is named by it.
+KEY_CLIENT = "key:"
+
 
 def log_request(request_id: str, outcome: str, utterance: Utterance, account: Account) -> None:
     """Write the line of a request that has ended."""
     fields = {
         "id": request_id,
         "outcome": outcome,
+        "key": utterance.client.removeprefix(KEY_CLIENT) if utterance.client.startswith(KEY_CLIENT) else "-",
         "pool": utterance.pool.name,
         "voice": utterance.voice,
         "format": utterance.response_format,

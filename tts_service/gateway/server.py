@@ -19,6 +19,7 @@ from gunicorn.app.base import BaseApplication
 
 from tts_service.errors import ProcessMustEnd
 from tts_service.gateway.admission import Admission
+from tts_service.gateway.api_keys import KeyRing
 from tts_service.gateway.app import make_app
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.disk_store import check_private
@@ -104,7 +105,8 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
             cache_use=lambda: cache.use() if cache else None,
         )
         self._client.start()
-        return make_app(settings, self._client, admission, cache)
+        keys = KeyRing.of(settings, os.environ)
+        return make_app(settings, self._client, admission, keys, cache)
 
     def _after_fork(self, arbiter: Any, worker: Any) -> None:
         die_with_parent(arbiter.pid)
@@ -141,6 +143,8 @@ def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, re
     The listening socket is `listener_fd`, or the one that systemd passes, or a new one. `reread` returns the settings
     as they are when a SIGHUP asks for fresh gateway processes.
     """
+    # What is wrong with them is told here, and not by each process.
+    KeyRing.of(settings.gateway, os.environ)
     runtime_dir.prepare()
     if settings.gateway.cache_mib and settings.gateway.cache_dir:
         check_private(Path(settings.gateway.cache_dir).absolute())

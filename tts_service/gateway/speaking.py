@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from flask import Request, Response
 
 from tts_service.errors import ClientGone, Code, RequestFailed
+from tts_service.gateway.access import key_name
 from tts_service.gateway.admission import Admission
 from tts_service.gateway.body import SpeechBody, read_body
 from tts_service.gateway.budget import AudioBudget
@@ -18,7 +19,7 @@ from tts_service.gateway.delivery import StreamedBody, WholeAnswer, pcm_of
 from tts_service.gateway.encoders import Encoder, make_encoder
 from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.raw_body import read_raw
-from tts_service.gateway.request_log import log_request
+from tts_service.gateway.request_log import KEY_CLIENT, log_request
 from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.segments import check_scripts, segments
 from tts_service.gateway.speech import Speech
@@ -142,7 +143,9 @@ class Speaker:
 
 
 def client_of(request: Request) -> str:
-    """Return whose share of a pool a request counts against: the peer, or whom a proxy on this machine names."""
+    """Return whose share of a pool a request counts against: its key, its peer, or whom a proxy here names."""
+    if name := key_name():
+        return KEY_CLIENT + name
     peer = request.remote_addr or ""
     forwarded = request.headers.get("X-Forwarded-For", "")
     return forwarded.rpartition(",")[2].strip() or peer if peer in ("127.0.0.1", "::1") else peer

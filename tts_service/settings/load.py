@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 from tts_service.allowed import convert
 from tts_service.errors import SettingsError
+from tts_service.http_client import API_KEY_VARIABLE
 from tts_service.settings.keys import ENV_PREFIX, POOL_NAME, Key, keys
 from tts_service.settings.schema import GatewaySettings, PoolSettings, ServiceSettings, Settings, WorkerSettings
 
 CONFIG_VARIABLE = ENV_PREFIX + "CONFIG"
+# No settings, which are printed and logged: the keys that a server takes, and the one that a client sends.
+API_KEYS_VARIABLE = ENV_PREFIX + "API_KEYS"
 COMMAND_LINE = "command line"
 
 # Kubernetes puts these into every container where a Service is called "tts-service"; they are not ours.
@@ -93,7 +96,11 @@ def _from_environment(known: Mapping[str, Key], environ: Mapping[str, str]) -> d
     by_variable = {key.env: dotted for dotted, key in known.items()}
     found: dict[str, tuple[str, str]] = {}
     for name, value in environ.items():
-        if not name.startswith(ENV_PREFIX) or name == CONFIG_VARIABLE or _SERVICE_LINK.match(name):
+        if (
+            not name.startswith(ENV_PREFIX)
+            or name in (CONFIG_VARIABLE, API_KEYS_VARIABLE, API_KEY_VARIABLE)
+            or _SERVICE_LINK.match(name)
+        ):
             continue
         if name not in by_variable:
             raise SettingsError(f"environment variable {name} names no setting; see `tts-service check --keys`")

@@ -126,6 +126,28 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     send_timeout_s: Annotated[
         float, _meta("A client that takes no byte of its answer for so long is cut off.", "s", ge=1, le=3600)
     ] = 60.0
+    api_keys_file: Annotated[
+        str,
+        _meta(
+            "TOML file with the API keys that requests need, one table for each (see the README); empty: none is "
+            "needed, unless TTS_SERVICE_API_KEYS has some. It is read again when it changes."
+        ),
+    ] = ""
+    keyless_lists: Annotated[
+        bool,
+        _meta(
+            "Models, voices, /openapi.json and /docs need no key (Open WebUI asks for them without); "
+            "/health and /ready never do."
+        ),
+    ] = True
+    cors_origins: Annotated[
+        str,
+        _meta(
+            'Origins whose pages may use the service, like "https://a.example http://b.example:3000"; "*" for all; '
+            "empty for none.",
+            pattern=r"^(\*|(https?://[A-Za-z0-9.:-]+ ?)*)$",
+        ),
+    ] = ""
     header_timeout_s: Annotated[
         float,
         _meta(

@@ -13,7 +13,7 @@ from support.messages import WORKER_STATUS
 from support.pools import pool
 from tts_service import __version__
 from tts_service.gateway.answers import request_id
-from tts_service.gateway.app import why_not_ready
+from tts_service.gateway.operations import why_not_ready
 from tts_service.protocol import Voice
 
 
@@ -52,6 +52,15 @@ def test_the_catalogue_lists_pools_as_models() -> None:
     assert strict(gateway.http.get("/v1/audio/models").data) == {"models": models["data"]}
 
 
+@pytest.mark.parametrize("name", ["tts-1", "tts-1-hd", "gpt-4o-mini-tts", "hibari"])
+def test_every_name_that_a_request_may_use_is_a_model(name: str) -> None:
+    gateway = FakeGateway(FakeClient([pool("fast"), pool("good", engine_name="hibari")]))
+    answer = gateway.http.get(f"/v1/models/{name}")
+    model = strict(answer.data)
+    assert (answer.status_code, model["id"], model["object"]) == (200, name, "model")
+    assert model["engine"] == ("hibari" if name == "hibari" else pool("fast").engine.name)
+
+
 def test_an_unknown_model_is_not_found() -> None:
     answer = FakeGateway().http.get("/v1/models/tts-9")
     assert answer.status_code == 404
@@ -66,6 +75,8 @@ def test_voices_of_all_pools_are_listed() -> None:
         ("bert", "Bert", "fast"),
         ("carl", "Carl", "good"),
     ]
+    assert [voice["pool"] for voice in voices] == ["fast", "fast", "good"]
+    assert all(voice["sample_rate"] == 24000 and voice["engine"] for voice in voices)
     assert (voices[0]["language"], voices[0]["languages"]) == ("en-GB", ["en-GB", "en"])
     assert (voices[2]["language"], voices[2]["languages"]) == (None, [])
 

@@ -159,7 +159,7 @@ def with_cache(client: FakeClient, cache: ResultCache) -> FakeGateway:
 def make_app_with(gateway: FakeGateway, cache: ResultCache) -> Any:
     from tts_service.gateway.app import make_app
 
-    return make_app(gateway.settings, gateway.client, gateway.admission, cache)  # type: ignore[arg-type]
+    return make_app(gateway.settings, gateway.client, gateway.admission, cache=cache)  # type: ignore[arg-type]
 
 
 def test_the_answer_and_the_report_say_what_came_from_the_cache() -> None:
