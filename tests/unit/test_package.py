@@ -86,7 +86,8 @@ def test_the_default_install_asks_for_nothing_under_the_gpl(built: Path) -> None
     required = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
     default = {line.split()[1].split(">")[0].split("<")[0].split("=")[0] for line in required if "extra ==" not in line}
     assert default == {
-        "cachetools", "click", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc", "limits", "msgspec", "numpy", "onnxruntime",
+        "cachetools", "click", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc", "limits", "msgspec", "numpy",
+        "onnxruntime",
         "prometheus-client", "pyzmq", "rich",
         "sentencex", "soxr",
     }  # fmt: skip
