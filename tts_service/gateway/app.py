@@ -14,6 +14,7 @@ from tts_service.gateway.answers import REQUEST_ID, error_answer, failure_answer
 from tts_service.gateway.api_keys import KeyRing
 from tts_service.gateway.catalogue import add_catalogue
 from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.documentation import add_documentation
 from tts_service.gateway.operations import add_operations
 from tts_service.gateway.raw_body import discard
 from tts_service.gateway.result_cache import ResultCache
@@ -43,11 +44,13 @@ def make_app(
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     speaker = Speaker(settings, client, admission, cache)
     _add_identity(app, client)
-    guard(app, settings, keys or KeyRing(""))
+    keys = keys or KeyRing("")
+    guard(app, settings, keys)
     _add_speech(app, speaker)
     add_catalogue(app, client)
     add_operations(app, client)
     _add_errors(app, settings)
+    add_documentation(app, settings, needs_key=keys.is_asked_for)
     return app
 
 

@@ -1,0 +1,53 @@
+"""The service does what its description says: schemathesis makes requests from it, valid and invalid ones."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from support.service import Service, wait_until
+
+pytestmark = pytest.mark.system
+
+# What a description cannot say: that a text has something to speak, that a voice exists.
+EXCLUDED = [positive_data_acceptance]
+MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+
+
+def check_all(service: Service, mode: GenerationMode, n_examples: int) -> set[str]:
+    """Make requests of one kind for every operation; return what was tried."""
+    tried = set()
+    for found in schemathesis.openapi.from_url(f"{service.url}/openapi.json").get_all_operations():
+        operation = found.ok()
+        if mode is GenerationMode.NEGATIVE and not (operation.body or operation.query):
+            # Nothing about it can be wrong: every name is one, known or not.
+            continue
+
+        @settings(max_examples=n_examples, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def check(case: schemathesis.Case) -> None:
+            case.call_and_validate(excluded_checks=EXCLUDED, timeout=60)
+
+        check()
+        tried.add(f"{operation.method.upper()} {operation.path}")
+    return tried
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_answers_are_what_the_description_says(tone: Service, mode: GenerationMode) -> None:
+    tried = check_all(tone, mode, n_examples=15)
+    assert "POST /v1/audio/speech" in tried
+    if mode is GenerationMode.POSITIVE:
+        assert {"GET /v1/models/{name}", "GET /workers", "GET /docs"} <= tried
+    wait_until(tone.is_idle, 30.0, "idle")
+    assert "Traceback" not in tone.text_of_log()
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.timeout(1200)
+def test_many_answers_are_what_the_description_says(tone: Service, mode: GenerationMode) -> None:
+    check_all(tone, mode, n_examples=500)
