@@ -101,6 +101,10 @@ class EngineInfo(msgspec.Struct, frozen=True):
     max_speed: float
     mode_invariant: bool = False
     """True where the samples are the same for streams and for answers in one piece."""
+    reads: list[str] = []
+    """Steps of the text front end that the engine does itself, so that its texts are left alone there; or `all`."""
+    raw_phonemes: bool = False
+    """True where a text may have phonemes of the IPA in [[ ]]."""
 
 
 class PoolInfo(msgspec.Struct, frozen=True):

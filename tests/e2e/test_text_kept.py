@@ -54,7 +54,9 @@ def test_txt_05_a_strange_character_changes_nothing_for_later_texts(either: Serv
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("text", ["!", " !", "?", "…", "---", "()", "。", '""', "\u200b", "😀", "\n*\n*\n", "¡¿"])
+@pytest.mark.parametrize(
+    "text", ["!", " !", "?", "…", "---", "()", "。", '""', "\u200b", "[pause:1s]", "\n*\n*\n", "¡¿"]
+)
 def test_txt_07_a_text_without_anything_to_speak_is_refused(either: Service, text: str, stream: bool) -> None:
     status, body, _ = either.post_raw(_json(text, stream))
     assert (status, body["error"]["code"], body["error"]["param"]) == (400, "nothing_to_speak", "input")
@@ -77,7 +79,7 @@ def _utf16(text: str) -> list[int]:
         ("if a<b and c>d then stop", "then stop"),
         ("salt & pepper", "salt and pepper"),
         ("<speak>hello</speak>", "hello"),
-        ("<b>bold</b> move", "bold move"),
+        ("it was a <b>bold</b> move to make", "bold move"),
         ("x <<< y >>> z", ""),
         ("&lt;tag&gt; &amp; more", "more"),
         # TXT-03: words glued by a bracket and dashes.
@@ -106,7 +108,7 @@ def test_txt_11_lines_without_full_stops_are_set_apart(hibari: Service) -> None:
     assert pause_s > 3 * 0.08
 
 
-@pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n\n", "\u2029"])
+@pytest.mark.parametrize("line_end", ["\r\n", "\r", "\u2028", "\u2029"])
 def test_txt_11_every_line_end_gives_the_same_audio(either: Service, line_end: str) -> None:
     text = "Chapter One\n\nIt was late\nand dark"
     assert either.pcm(text.replace("\n", line_end), seed=3) == either.pcm(text, seed=3)

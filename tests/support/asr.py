@@ -109,12 +109,12 @@ def word_error_rate(reference: str, hypothesis: str) -> float:
 
     0.0 is a perfect match; insertions can bring it above 1. Raises ValueError when `reference` has no word.
     """
-    if not _normalise(reference):
+    if not normalise(reference):
         raise ValueError("the reference has no words")
-    return float(jiwer.wer(_normalise(reference), _normalise(hypothesis)))
+    return float(jiwer.wer(normalise(reference), normalise(hypothesis)))
 
 
-def _normalise(text: str) -> str:
+def normalise(text: str) -> str:
     """Return the words of `text`, in lower case and without punctuation, one space apart."""
     return " ".join(text.lower().translate(str.maketrans(PUNCTUATION)).split())
 

@@ -18,6 +18,7 @@ from tts_service.gateway.speech import Speech
 from tts_service.gateway.utterance import Utterance
 from tts_service.protocol import Job
 from tts_service.settings import GatewaySettings
+from tts_service.text.segment import SegmentText
 
 TEXTS = ["One.", "Second one.", "Three three three.", "Four!", "The fifth one."]
 
@@ -40,6 +41,7 @@ class SpokenRequest:
         timeout_s: float = 0.0,
         cache: ResultCache | None = None,
         random_seed: bool = False,
+        pause_s: float = 0.0,
         **settings: Any,
     ) -> None:
         self.broker = ScriptedBroker(script)
@@ -60,7 +62,15 @@ class SpokenRequest:
             random_seed=random_seed,
         )
         gateway = GatewaySettings(**settings)
-        self.speech = Speech(utterance, iter(texts), self.channel, gateway, self.budget, check_client, cache)
+        self.speech = Speech(
+            utterance,
+            (SegmentText(text, pause_after_s=pause_s) for text in texts),
+            self.channel,
+            gateway,
+            self.budget,
+            check_client,
+            cache,
+        )
         self.pieces = self.speech.audio()
 
     def audio(self) -> Float32:

@@ -42,7 +42,11 @@ def test_the_wheel_holds_every_module_and_nothing_else(built: Path) -> None:
     expected = set()
     for package, folder in (("tts_service", ROOT / "tts_service"), ("tts_workers", ROOT / "workers" / "tts_workers")):
         for path in folder.rglob("*"):
-            if path.suffix == ".py" or path.name == "py.typed" or (path.is_file() and path.parent.name == "systemd"):
+            if (
+                path.suffix in (".py", ".html")
+                or path.name == "py.typed"
+                or (path.is_file() and path.parent.name == "systemd")
+            ):
                 expected.add(f"{package}/{path.relative_to(folder)}")
     assert names == expected
 
@@ -86,8 +90,8 @@ def test_the_default_install_asks_for_nothing_under_the_gpl(built: Path) -> None
     required = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
     default = {line.split()[1].split(">")[0].split("<")[0].split("=")[0] for line in required if "extra ==" not in line}
     assert default == {
-        "cachetools", "click", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc", "limits", "msgspec", "numpy",
-        "onnxruntime",
+        "babel", "cachetools", "click", "emoji", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc", "limits",
+        "msgspec", "num2words", "numpy", "onnxruntime",
         "prometheus-client", "pyzmq", "rich",
         "sentencex", "soxr",
     }  # fmt: skip

@@ -75,15 +75,16 @@ def raw_loop(settings: Settings) -> Iterator[RawLoop]:
 
 
 def _answer(engine: Engine, segment_chars: int) -> Callable[[RawLoad], RawReport]:
-    from tts_service.gateway.segments import segments
+    from tts_service.text.front_end import Reading, segments
 
-    longest = min(segment_chars, engine.info.max_segment_chars)
+    # As a gateway reads the same texts, which are in plain words.
+    reading = Reading("en-US", min(segment_chars, engine.info.max_segment_chars))
 
     def run(load: RawLoad) -> RawReport:
         started_s, cpu_s = time.monotonic(), time.process_time()
         n_samples = 0
         for text in load.texts:
-            n_samples += sum(_speak(engine, segment) for segment in segments(text, "", longest))
+            n_samples += sum(_speak(engine, segment.text) for segment in segments(text, reading))
         audio_s = n_samples / engine.info.sample_rate_hz
         return RawReport(audio_s, time.monotonic() - started_s, time.process_time() - cpu_s)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 import time
@@ -13,14 +14,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tts_service.cli.halves import Half, child_environment
-from tts_service.errors import CannotStart, Code, RequestFailed, Unavailable
+from tts_service.errors import CannotStart, Unavailable
 from tts_service.gateway.body import read_body
 from tts_service.gateway.client import DispatcherClient
-from tts_service.gateway.segments import check_scripts, segments
+from tts_service.gateway.spoken_text import SpokenText
 from tts_service.gateway.utterance import Utterance, resolve
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Loaded
 from tts_service.settings.schema import MAX_TEXT_CHARS, GatewaySettings
+from tts_service.text.segment import SegmentText
 
 TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 15.0
@@ -59,18 +61,18 @@ def own_workers(loaded: Loaded, config: Path | None) -> Iterator[OwnWorkers]:
 def utterance_of(fields: dict[str, Any], client: DispatcherClient, settings: GatewaySettings) -> Utterance:
     """Return what a request with these fields asks for, as the gateway would see it."""
     body = read_body(msgspec.json.encode(fields), MAX_TEXT_CHARS)
-    utterance = resolve(body, list(client.pools.values()), settings.sample_rate_hz)
-    check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
-    return utterance
+    return resolve(body, list(client.pools.values()), settings.sample_rate_hz)
 
 
-def texts_of(utterance: Utterance, settings: GatewaySettings) -> list[str]:
-    """Return the segments, cut as the gateway would."""
-    longest = min(settings.segment_chars, utterance.pool.engine.max_segment_chars)
-    texts = list(segments(utterance.text, utterance.language, longest))
-    if not texts:
-        raise RequestFailed(Code.NOTHING_TO_SPEAK, "the text has nothing to speak in it")
-    return texts
+def texts_of(utterance: Utterance, settings: GatewaySettings) -> list[SegmentText]:
+    """Return the segments, read as the gateway would. RequestFailed where nothing of the text can be spoken."""
+    return list(_spoken_text(settings).segments(utterance))
+
+
+@functools.lru_cache(maxsize=1)
+def _spoken_text(settings: GatewaySettings) -> SpokenText:
+    # One for many phrases: it holds the lexicon.
+    return SpokenText(settings)
 
 
 def _wait(own: OwnWorkers, n_pools: int) -> None:

@@ -20,6 +20,7 @@ from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.speech import Speech
 from tts_service.http_client import Connection
 from tts_service.settings import Loaded
+from tts_service.text.segment import SegmentText
 
 Progress = Callable[[int, int], None]
 
@@ -57,7 +58,7 @@ def from_own_workers(loaded: Loaded, config: Path | None, fields: dict[str, Any]
         progress(len(texts), len(texts))
 
 
-def _counted(texts: list[str], progress: Progress) -> Iterator[str]:
+def _counted(texts: list[SegmentText], progress: Progress) -> Iterator[SegmentText]:
     for n, text in enumerate(texts):
         progress(n, len(texts))
         yield text

@@ -20,6 +20,7 @@ from tts_service.gateway.raw_body import discard
 from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.speaking import Speaker
 from tts_service.gateway.tally import Tally
+from tts_service.gateway.text_answer import answer_text
 from tts_service.settings import GatewaySettings
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,10 @@ def _add_speech(app: Flask, speaker: Speaker) -> None:
     @app.post("/v1/audio/speech")
     def speech() -> Response:
         return speaker.answer(request, g.request_id, g.tally)
+
+    @app.post("/v1/audio/text")
+    def text() -> Response:
+        return answer_text(speaker.spoken_text, speaker.read(request))
 
 
 def _add_errors(app: Flask, settings: GatewaySettings) -> None:

@@ -11,6 +11,22 @@ from tts_service.allowed import convert, shorten
 from tts_service.errors import Code, RequestFailed
 
 Format = Literal["mp3", "wav", "pcm"]
+StepName = Literal[
+    "unicode",
+    "markup",
+    "links",
+    "emoji",
+    "dates",
+    "phones",
+    "times",
+    "currency",
+    "units",
+    "abbreviations",
+    "numbers",
+    "capitals",
+    "symbols",
+    "punctuation",
+]
 MAX_SEED = 2**63 - 1
 
 
@@ -35,6 +51,13 @@ class SpeechBody(msgspec.Struct, frozen=True):
     language: Annotated[
         Annotated[str, Meta(max_length=35)] | None, Meta(description="BCP 47 tag; absent: the voice's own.")
     ] = None
+    input_type: Annotated[
+        Literal["text", "ssml"], Meta(description="Whether input is a text or a document of SSML.")
+    ] = "text"
+    normalize: Annotated[
+        bool | list[StepName],
+        Meta(description="Read numbers, dates, markup and so on; false: as written; a list: only these steps."),
+    ] = True
     sample_rate: Annotated[
         Annotated[int, Meta(ge=8000, le=48000)] | Literal["native"] | None,
         Meta(description="Hz, or \"native\" for the voice's own; absent: the service's default."),

@@ -21,8 +21,8 @@ from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.raw_body import read_raw
 from tts_service.gateway.request_log import KEY_CLIENT, log_request
 from tts_service.gateway.result_cache import ResultCache
-from tts_service.gateway.segments import check_scripts, segments
 from tts_service.gateway.speech import Speech
+from tts_service.gateway.spoken_text import SpokenText
 from tts_service.gateway.tally import Tally
 from tts_service.gateway.utterance import ANY_MODEL, Utterance, resolve
 from tts_service.protocol import PoolInfo
@@ -49,6 +49,7 @@ class Speaker:
         self._numbers = itertools.count(1)
         self._token = secrets.token_hex(4)
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
+        self.spoken_text = SpokenText(settings)
 
     def answer(self, request: Request, request_id: str, tally: Tally) -> Response:
         """Return the answer with its audio. RequestFailed where there is none."""
@@ -72,8 +73,8 @@ class Speaker:
             raise
 
     def _begin(self, request: Request, request_id: str, tally: Tally) -> _Turn:
-        utterance = self._read(request)
-        texts = self._texts(utterance)
+        utterance = self.read(request)
+        texts = self.spoken_text.segments(utterance)
         encoder = make_encoder(utterance.response_format, utterance.sample_rate_hz, self.settings.mp3_kbps)
         connection = Connection(request.environ)
         connection.limit_sends(self.settings.send_timeout_s)
@@ -85,7 +86,8 @@ class Speaker:
         streams = utterance.streamed and connection.can_show_failure
         return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
 
-    def _read(self, request: Request) -> Utterance:
+    def read(self, request: Request) -> Utterance:
+        """Return what a request asks for. RequestFailed where that cannot be."""
         if request.mimetype not in ("", "application/json") and not request.mimetype.endswith("+json"):
             message = f"Content-Type is {request.mimetype}: expected application/json"
             raise RequestFailed(Code.UNSUPPORTED_MEDIA_TYPE, message)
@@ -96,9 +98,7 @@ class Speaker:
         if not pools:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
         self._check_default_pool(body, pools)
-        utterance = resolve(body, pools, self.settings.sample_rate_hz, client_of(request))
-        check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
-        return utterance
+        return resolve(body, pools, self.settings.sample_rate_hz, client_of(request))
 
     def _check_default_pool(self, body: SpeechBody, pools: list[PoolInfo]) -> None:
         """Refuse a request that leaves the choice to us while the pool that it is for has not been loaded yet.
@@ -109,15 +109,6 @@ class Speaker:
         leaves_it_to_us = body.voice_id is None and (not body.model or body.model in ANY_MODEL)
         if leaves_it_to_us and default and default not in {pool.name for pool in pools}:
             raise RequestFailed(Code.NOT_READY, f"pool {default!r} is not ready yet", retry_after_s=2.0)
-
-    def _texts(self, utterance: Utterance) -> Iterator[str]:
-        longest = min(self.settings.segment_chars, utterance.pool.engine.max_segment_chars)
-        texts = segments(utterance.text, utterance.language, longest)
-        first = next(texts, None)
-        if first is None:
-            message = "input has nothing to speak in it: expected letters, digits or spoken symbols"
-            raise RequestFailed(Code.NOTHING_TO_SPEAK, message, param="input")
-        return itertools.chain([first], texts)
 
     def _streamed(self, turn: _Turn) -> Response:
         settings = self.settings

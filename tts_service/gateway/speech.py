@@ -24,6 +24,7 @@ from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.utterance import Utterance, segment_seed
 from tts_service.protocol import FLOAT32_BYTES, Done, Failed, Job, JobKey
 from tts_service.settings import GatewaySettings
+from tts_service.text.segment import SegmentText
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class Segment:
     """A segment between its submission and its last sample's delivery."""
 
     job: Job
+    text: SegmentText
     room_bytes: int
     """Reserved in the process's audio budget."""
     chunks: deque[Float32] = field(default_factory=deque)
@@ -45,6 +47,8 @@ class Segment:
     """Samples that have come, delivered or not."""
     n_deaths: float = 0
     """Workers that died while they had it alone; one that somebody killed counts half."""
+    begun: bool = False
+    """Its samples, or the pause before them, are being delivered."""
     done: bool = False
     kept: list[Float32] | None = None
     """All chunks so far of a segment that the cache shall have."""
@@ -84,7 +88,7 @@ class Speech:
     def __init__(
         self,
         utterance: Utterance,
-        pieces: Iterator[str],
+        pieces: Iterator[SegmentText],
         channel: Channel,
         settings: GatewaySettings,
         budget: AudioBudget,
@@ -118,20 +122,27 @@ class Speech:
 
     def audio(self) -> Iterator[Float32]:
         """Yield the samples, float32 mono at the engine's rate. RequestFailed or ClientGone ends it early."""
-        pause = silence(self._settings.sentence_pause_s, self._rate_hz)
         self._fill()
         while self._open:
             head = self._open[0]
+            if not head.begun:
+                head.begun = True
+                yield from self._pause(head.text.pause_before_s)
             while head.chunks:
                 yield self._counted(head.chunks.popleft())
                 self._heard_s = time.monotonic()
             if head.done:
                 self._budget.give(self._open.popleft().room_bytes)
                 self._fill()
-                if len(pause) and self._open:
-                    yield self._counted(pause)
+                yield from self._pause(head.text.pause_after_s)
             else:
                 self._wait()
+
+    def _pause(self, seconds: float) -> Iterator[Float32]:
+        """Yield silence, in pieces that are no longer than an engine's."""
+        samples = silence(seconds, self._rate_hz)
+        for start in range(0, len(samples), self._rate_hz):
+            yield self._counted(samples[start : start + self._rate_hz])
 
     def close(self) -> None:
         """Cancel whatever is still being made."""
@@ -159,21 +170,23 @@ class Speech:
     def _fill(self) -> None:
         """Submit segments until as many are open as may be ahead of the reader, and as the budget has room for."""
         while self._next is not None and len(self._open) < self._settings.segments_ahead:
-            index, text = self._next
+            index, piece = self._next
+            text = piece.text
             expected_s = len(text) * self._pace.audio_s_per_char
             room_bytes = round(expected_s * self._rate_hz) * FLOAT32_BYTES
             if not self._budget.take(room_bytes, must=not self._open):
                 return
             self._pace.add(len(text))
-            segment = Segment(self._job(index, text, room_bytes), room_bytes)
+            segment = Segment(self._job(index, piece, room_bytes), piece, room_bytes)
             self._open.append(segment)
             self.account.segments += 1
             if not self._recall(segment):
                 self._submit(segment)
             self._next = next(self._pieces, None)
 
-    def _job(self, index: int, text: str, room_bytes: int) -> Job:
+    def _job(self, index: int, piece: SegmentText, room_bytes: int) -> Job:
         utterance = self._utterance
+        text = piece.text
         occurrence = self._occurrences[text]
         self._occurrences[text] += 1
         return Job(
@@ -183,7 +196,7 @@ class Speech:
             voice=utterance.voice,
             text=text,
             language=utterance.language,
-            speed=utterance.speed,
+            speed=utterance.speed * piece.speed,
             seed=segment_seed(utterance.seed, text, occurrence),
             streamed=utterance.streamed,
             from_sample=0,

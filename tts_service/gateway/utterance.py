@@ -34,6 +34,10 @@ class Utterance:
     priority: int | str = 0
     timeout_s: float = 0.0
     """0: none."""
+    ssml: bool = False
+    """True where `text` is a document of SSML."""
+    normalize: bool | tuple[str, ...] = True
+    """The steps from written to spoken text: all, none, or these."""
     client: str = ""
     """Whose share of the pool it counts against."""
     random_seed: bool = False
@@ -65,6 +69,8 @@ def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, clien
         streamed=body.stream if body.stream is not None else body.response_format != "wav",
         priority=body.priority,
         timeout_s=body.timeout or 0.0,
+        ssml=body.input_type == "ssml",
+        normalize=body.normalize if isinstance(body.normalize, bool) else tuple(body.normalize),
         client=client,
         random_seed=wanted_seed < 0,
     )

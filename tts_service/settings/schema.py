@@ -76,8 +76,28 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 4
     sentence_pause_s: Annotated[
-        float, _meta("Silence put between segments, on top of what the voice leaves.", "s", ge=0, le=10)
+        float, _meta("Silence put between sentences, on top of what the voice leaves.", "s", ge=0, le=10)
     ] = 0.0
+    line_pause_s: Annotated[
+        float, _meta("Silence at a line's end, as in lists, on top of what the voice leaves.", "s", ge=0, le=10)
+    ] = 0.15
+    paragraph_pause_s: Annotated[
+        float, _meta("Silence between paragraphs and after headings, likewise.", "s", ge=0, le=10)
+    ] = 0.4
+    first_segment_chars: Annotated[
+        int,
+        _meta(
+            "The first segment of a text ends at a clause within this length, where there is one, so that its audio "
+            "comes sooner; 0: like all others, at a sentence's end.",
+            "characters",
+            ge=0,
+            le=100_000,
+        ),
+    ] = 0
+    lexicon: Annotated[
+        str,
+        _meta("Directory of pronunciation lexicons, one file a language (en.toml); read again when they change."),
+    ] = ""
     first_chunk_s: Annotated[float, _meta("Audio in the first chunk of a stream.", "s", ge=0.02, le=5)] = 0.2
     chunk_s: Annotated[float, _meta("Audio in each later chunk of a stream.", "s", ge=0.02, le=5)] = 0.5
     mp3_kbps: Annotated[Literal[32, 40, 48, 56, 64, 80, 96, 112, 128, 160], _meta("Bit rate of mp3.", "kbit/s")] = 64

@@ -81,6 +81,8 @@ class ToneEngine(Engine):
             min_speed=0.25,
             max_speed=4.0,
             mode_invariant=True,
+            # The length of the text is the length of the tone.
+            reads=["all"],
         )
 
     def start(self, job: Job) -> ToneSequence:

@@ -132,7 +132,7 @@ def test_a_body_over_the_limit_is_refused_sized_or_not() -> None:
     ("fields", "expected"),
     [
         ({"input": ""}, (400, "nothing_to_speak", "input")),
-        ({"input": "🙂 …"}, (400, "nothing_to_speak", "input")),
+        ({"input": "…"}, (400, "nothing_to_speak", "input")),
         ({"input": "x" * 501}, (400, "text_too_long", "input")),
         ({"input": 5}, (400, "invalid_request", "input")),
         ({"voice": "alloy"}, (400, "voice_not_found", "voice")),
@@ -290,7 +290,8 @@ def test_requests_on_many_threads_each_get_their_own_audio() -> None:
     bodies: dict[str, bytes] = {}
 
     def ask(text: str) -> None:
-        answer = gateway.app.test_client().post("/v1/audio/speech", json={"input": text, "response_format": "pcm"})
+        fields = {"input": text, "response_format": "pcm", "normalize": False}
+        answer = gateway.app.test_client().post("/v1/audio/speech", json=fields)
         bodies[text] = answer.data
 
     threads = [threading.Thread(target=ask, args=(text,)) for text in texts]

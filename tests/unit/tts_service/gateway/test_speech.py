@@ -102,11 +102,11 @@ def test_pieces_of_text_are_made_only_when_they_are_asked_for() -> None:
     assert len(made) <= 4
 
 
-def test_a_pause_is_put_between_segments_in_whole_samples() -> None:
-    request = SpokenRequest(TEXTS[:3], sentence_pause_s=0.01001)
+def test_a_pause_is_put_behind_segments_in_whole_samples() -> None:
+    request = SpokenRequest(TEXTS[:3], pause_s=0.01001)
     pause = np.zeros(240, np.float32)
     first, second, third = map(audio_of, TEXTS[:3])
-    assert np.array_equal(request.audio(), np.concatenate([first, pause, second, pause, third]))
+    assert np.array_equal(request.audio(), np.concatenate([first, pause, second, pause, third, pause]))
 
 
 def test_segments_ahead_wait_for_room_in_the_budget_and_the_first_one_never_does() -> None:

@@ -117,6 +117,7 @@ class PiperEngine(Engine):
             thread_invariant=True,
             min_speed=MIN_SPEED,
             max_speed=MAX_SPEED,
+            raw_phonemes=all(voice.phoneme_type == "espeak" for voice in voices),
         )
 
     def _model_hash(self, voices: list[VoiceFile], digests: dict[str, str]) -> str:
