@@ -22,8 +22,8 @@ from tts_service.bench.target import Server, Target
 from tts_service.bench.texts import SENTENCES
 from tts_service.errors import Unavailable
 
-UNDISTURBED = "undisturbed"
-WORKERS = "workers killed"
+UNDISTURBED = "nothing"
+WORKERS = "workers"
 # A stopped worker is found within seconds, and a killed one is started again at once.
 WATCHED = {
     "workers.heartbeat_s": "0.25",
@@ -147,7 +147,7 @@ class Chaos:
         )
         for n in range(self.dispatcher_kills):
             havoc.wait_back()
-            yield ring.stage(f"{DISPATCHER} killed ({n + 1})", self._clients(0.0), ring.strike_dispatcher)
+            yield ring.stage(f"{DISPATCHER} {n + 1}", self._clients(0.0), ring.strike_dispatcher)
 
     def _clients(self, until_s: float) -> list[Caller]:
         """Return the clients: each goes through the requests of its kind, from a place of its own."""
@@ -212,15 +212,12 @@ def _body(n: int, streamed: bool) -> dict[str, Any]:
 _RETRIES = "tts_segment_retries_total"
 _CONTINUATIONS = "tts_continuations_total"
 _COLUMNS = (
-    "",
+    "killed",
     "answers",
     "wrong",
-    "MB",
-    "killed",
-    "stopped",
+    "blows (of them SIGSTOP)",
     "in flight",
-    "retries",
-    "in the middle",
+    "retries (in the middle)",
     "s p50/p95/max",
 )
 
@@ -231,11 +228,8 @@ def _row(stage: Stage, n_wrong: int) -> Sequence[str]:
         stage.name,
         str(len(stage.heard)),
         str(n_wrong),
-        f"{sum(one.n_bytes for one in stage.heard) / 1e6:.1f}",
-        str(stage.count("SIGKILL")),
-        str(stage.count("SIGSTOP")),
+        f"{len(stage.blows)} ({stage.count('SIGSTOP')})" if stage.blows else "-",
         f"{min(flights)}-{max(flights)}" if flights else "-",
-        f"{stage.retries:.0f}",
-        f"{stage.continuations:.0f}",
+        f"{stage.retries:.0f} ({stage.continuations:.0f})",
         "/".join(f"{stage.total_s(percent):.1f}" for percent in (50, 95, 100)),
     ]

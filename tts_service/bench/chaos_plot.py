@@ -24,4 +24,4 @@ def draw(stages: Sequence[Stage], figure: Any) -> None:
     panel.set_ylabel("seconds to the end of the answer")
     panel.set_ylim(bottom=0)
     panel.grid(alpha=0.3)
-    panel.legend(fontsize="small")
+    panel.legend(title="killed", fontsize="small")

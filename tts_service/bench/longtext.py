@@ -76,9 +76,14 @@ class LongtextResult(msgspec.Struct, frozen=True):
             places = [place + 0.4 * n for place in range(len(found))]
             bars = panel.bar(places, [speed.total_s for speed in found], width=0.35)
             bars.set_label("streamed" if streamed else "in one piece")
-        panel.set_xticks([place + 0.2 for place in range(len(found))], [f"{s.n_workers} workers" for s in found])
+        names = [f"{s.n_workers} worker{'s' if s.n_workers > 1 else ''}" for s in found]
+        panel.set_xticks([place + 0.2 for place in range(len(found))], names)
+        limit_s = self.max_ratio * min(speed.total_s for speed in self.speeds if speed.n_workers == 1)
+        panel.axhline(limit_s, color="black", linestyle=":", label=f"{self.max_ratio:g} of one worker's time")
+        panel.set_title(self.load, fontsize="medium")
         panel.set_ylabel("seconds to the end of the answer")
-        panel.legend()
+        panel.grid(alpha=0.3, axis="y")
+        panel.legend(fontsize="small")
 
 
 class Longtext:

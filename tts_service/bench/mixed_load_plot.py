@@ -23,6 +23,6 @@ def draw(lines: Sequence[Line], figure: Any) -> None:
         panel.set_ylim(0, 1.02)
         panel.axhline(0.95, color="black", linewidth=0.7, linestyle=":")
         panel.grid(alpha=0.3)
-        panel.legend(fontsize="small", loc="lower right")
+        panel.legend(title="order of the queue", fontsize="small", loc="lower right")
     panels[1].set_xscale("log")
     panels[1].set_xlabel("seconds to first audio")
