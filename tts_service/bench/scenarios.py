@@ -17,6 +17,7 @@ _SCENARIOS = {
     "chaos": ("tts_service.bench.chaos", "Chaos", "workers and dispatcher killed under load: the same bytes"),
     "longtext": ("tts_service.bench.longtext", "Longtext", "one long text by several workers and by one"),
     "overload": ("tts_service.bench.overload", "Overload", "three times of what the server can do"),
+    "leavers": ("tts_service.bench.leavers", "LeaversDrill", "clients that leave at random moments"),
 }
 
 
