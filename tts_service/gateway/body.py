@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from tts_service.allowed import convert, shorten
 from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.json_faults import explain
 
 Format = Literal["mp3", "wav", "pcm"]
 StepName = Literal[
@@ -117,10 +118,9 @@ def _read_json(raw: bytes) -> dict[str, Any]:
     try:
         tree = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RequestFailed(
             Code.INVALID_REQUEST,
-            f"the body is not valid JSON ({why}); expected an object with at least input",
+            f"the body is not valid JSON ({explain(raw, error)}); expected an object with at least input",
             param="input",
         ) from None
     if not isinstance(tree, dict):
