@@ -66,7 +66,7 @@ def test_our_own_fields_go_through_extra_body(client: openai.OpenAI, tone: Servi
 
 def test_an_unknown_voice_is_a_bad_request_that_names_its_field(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
-        client.audio.speech.create(model="tts-1", voice="alloy", input="Hello.")
+        client.audio.speech.create(model="tts-1", voice="nobody", input="Hello.")
     error = caught.value
     assert isinstance(error, openai.APIStatusError)
     assert (error.status_code, error.code, error.param) == (400, "voice_not_found", "voice")

@@ -85,7 +85,7 @@ def test_wav_07_the_content_type_tells_what_the_bytes_are(
 
 
 @pytest.mark.parametrize("stream", [False, True, None])
-@pytest.mark.parametrize("response_format", ["opus", "flac", "aac", "ogg", "exe", "", "WAV", 5, ["wav"], {}])
+@pytest.mark.parametrize("response_format", ["ogg", "exe", "", "WAV", 5, ["wav"], {}])
 def test_wav_07_a_format_that_is_not_offered_is_refused_by_name(
     tone: Service, response_format: Any, stream: bool | None
 ) -> None:

@@ -83,15 +83,16 @@ def test_the_source_distribution_holds_licence_settings_and_tests(built: Path) -
         assert f"{root}/{name}" in names
 
 
-def test_the_default_install_asks_for_nothing_under_the_gpl(built: Path) -> None:
+def test_the_default_install_asks_for_these_and_says_what_they_bring_under_the_gpl(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     archive = zipfile.ZipFile(wheel)
     (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     required = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
     default = {line.split()[1].split(">")[0].split("<")[0].split("=")[0] for line in required if "extra ==" not in line}
     assert default == {
-        "babel", "cachetools", "click", "emoji", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc", "limits",
-        "msgspec", "num2words", "numpy", "onnxruntime",
+        "av", "babel", "cachetools", "click", "emoji", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc",
+        "limits", "msgspec", "num2words", "numpy", "onnxruntime",
         "prometheus-client", "pyzmq", "rich",
         "sentencex", "soxr",
     }  # fmt: skip
+    assert b"x264" in archive.read(metadata), "the wheels of av carry it"

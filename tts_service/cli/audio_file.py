@@ -9,16 +9,16 @@ from types import TracebackType
 from typing import BinaryIO
 
 from tts_service.errors import ProcessMustEnd, UsageError
-from tts_service.gateway.encoders import UNKNOWN_SIZE, Encoder
+from tts_service.gateway.encoders import Encoder
 from tts_service.gateway.pcm import Int16
 
-FORMATS = ("wav", "mp3", "pcm")
-WAV_HEADER_BYTES = 36
+FORMATS = ("wav", "mp3", "opus", "aac", "flac", "pcm", "ulaw", "alaw")
 
 
 def format_of(output: str, wanted: str | None) -> str:
     """Return the format for a file: the one asked for, or what the name ends in, or wav."""
     suffix = Path(output).suffix.lstrip(".").lower()
+    suffix = "opus" if suffix == "ogg" else suffix
     if wanted is None and suffix and suffix not in FORMATS:
         raise UsageError(f"-o {output}: cannot tell a format from {suffix!r}; give --format {'|'.join(FORMATS)}")
     return wanted or suffix or "wav"
@@ -43,7 +43,7 @@ class AudioFile:
         """Add samples (n,). ProcessMustEnd where the format cannot hold more."""
         assert self._file is not None
         self.n_samples += len(pcm)
-        if self._encoder.content_type == "audio/wav" and 2 * self.n_samples + WAV_HEADER_BYTES >= UNKNOWN_SIZE:
+        if self.n_samples > self._encoder.max_samples:
             raise ProcessMustEnd("the audio is longer than a wav file can say; use --format mp3 or pcm")
         self._file.write(self._encoder.encode(pcm))
 
@@ -51,15 +51,17 @@ class AudioFile:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._file is not None
+        # A file can be gone back in: its header gets the sizes that a stream cannot know.
+        sized = self._path is not None and error is None
+        header = self._encoder.begin(self.n_samples) if sized else b""
         if error is None:
             self._file.write(self._encoder.end())
         if self._part is None or self._path is None:
             self._file.flush()
             return
         if error is None:
-            # A file can be gone back in: its header gets the sizes that a stream cannot know.
             self._file.seek(0)
-            self._file.write(self._encoder.begin(self.n_samples))
+            self._file.write(header)
         self._file.close()
         if error is None:
             self._part.replace(self._path)

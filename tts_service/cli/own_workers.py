@@ -61,7 +61,8 @@ def own_workers(loaded: Loaded, config: Path | None) -> Iterator[OwnWorkers]:
 def utterance_of(fields: dict[str, Any], client: DispatcherClient, settings: GatewaySettings) -> Utterance:
     """Return what a request with these fields asks for, as the gateway would see it."""
     body = read_body(msgspec.json.encode(fields), MAX_TEXT_CHARS)
-    return resolve(body, list(client.pools.values()), settings.sample_rate_hz)
+    pools = list(client.pools.values())
+    return resolve(body, pools, settings.sample_rate_hz, aliases=settings.voice_aliases)
 
 
 def texts_of(utterance: Utterance, settings: GatewaySettings) -> list[SegmentText]:

@@ -17,7 +17,10 @@ from tts_service.log import set_up
 @click.argument("text")
 @click.option("-o", "--output", default="-", show_default=True, help='File to write, "-" for standard output.')
 @click.option(
-    "--format", "response_format", type=click.Choice(["wav", "mp3", "pcm"]), help="Default: as -o ends, or wav."
+    "--format",
+    "response_format",
+    type=click.Choice(["wav", "mp3", "opus", "aac", "flac", "pcm", "ulaw", "alaw"]),
+    help="Default: as -o ends, or wav.",
 )
 @click.option("--voice", help="Voice id; default: the pool's.")
 @click.option("--model", help="Pool that speaks; default: the one that has the voice.")
@@ -43,7 +46,7 @@ def command(
     from tts_service.cli.progress import SpeakingBar
     from tts_service.cli.sources import from_own_workers, from_server
     from tts_service.cli.text_sources import text_from_own_workers, text_from_server
-    from tts_service.gateway.encoders import check_rate, make_encoder
+    from tts_service.gateway.encoders import check_rate, fitting_rate, is_telephony, make_encoder
 
     if output == "-" and sys.stdout.isatty() and not show_text:
         raise UsageError("audio does not go to a terminal; give -o FILE, or send standard output somewhere")
@@ -58,11 +61,15 @@ def command(
             click.echo(_shown(segment))
         return
     wanted = format_of(output, response_format)
+    if is_telephony(wanted):
+        fields.setdefault("sample_rate", fitting_rate(wanted, 0))
     with SpeakingBar(fields["input"]) as bar:
         source = from_server(url, fields) if url else from_own_workers(loaded, config, fields, bar.segments)
         with source as pcm:
             check_rate(wanted, pcm.rate_hz)
-            with AudioFile(output, make_encoder(wanted, pcm.rate_hz, loaded.settings.gateway.mp3_kbps)) as file:
+            gateway = loaded.settings.gateway
+            encoder = make_encoder(wanted, pcm.rate_hz, gateway.mp3_kbps, gateway.opus_kbps, gateway.aac_kbps)
+            with AudioFile(output, encoder) as file:
                 for chunk in pcm.chunks:
                     file.write(chunk)
                     bar.audio(file.n_samples / pcm.rate_hz)

@@ -16,7 +16,8 @@ from tts_service.cli.own_workers import TIMEOUT_S, own_workers, texts_of, uttera
 from tts_service.errors import Code, RequestFailed, Unavailable
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.delivery import pcm_of
-from tts_service.gateway.pcm import Int16, PcmStream
+from tts_service.gateway.finishing import Finishing
+from tts_service.gateway.pcm import Int16
 from tts_service.gateway.speech import Speech
 from tts_service.http_client import Connection
 from tts_service.settings import Loaded
@@ -53,8 +54,7 @@ def from_own_workers(loaded: Loaded, config: Path | None, fields: dict[str, Any]
         budget = AudioBudget(settings.audio_budget_mib << 20)
         channel = own.client.open("say")
         speech = Speech(utterance, _counted(texts, progress), channel, settings, budget, own.check)
-        stream = PcmStream(utterance.pool.engine.sample_rate_hz, utterance.sample_rate_hz)
-        yield Pcm(utterance.sample_rate_hz, pcm_of(speech, stream))
+        yield Pcm(utterance.sample_rate_hz, pcm_of(speech, Finishing.of(utterance)))
         progress(len(texts), len(texts))
 
 

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from tts_service.allowed import convert, shorten
 from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.encoders import Format
 from tts_service.gateway.json_faults import explain
 
-Format = Literal["mp3", "wav", "pcm"]
 StepName = Literal[
     "unicode",
     "markup",
@@ -44,7 +44,7 @@ class SpeechBody(msgspec.Struct, frozen=True):
     model: Annotated[str | None, Meta(description="Pool that speaks; absent: the one that has the voice.")] = None
     voice: Annotated[str | VoiceRef | None, Meta(description="Voice id; absent: the pool's default voice.")] = None
     response_format: Annotated[Format, Meta(description="Container and coding of the audio.")] = "mp3"
-    speed: Annotated[float, Meta(ge=0.25, le=4.0, description="Speaking rate; engines may allow less.")] = 1.0
+    speed: Annotated[float, Meta(ge=0.25, le=4.0, description="Speaking rate, 1 is the voice's own.")] = 1.0
     seed: Annotated[
         Annotated[int, Meta(ge=-1, le=MAX_SEED)] | None,
         Meta(description="Fixes the random part; -1: a random seed; absent: the pool's."),
@@ -72,8 +72,18 @@ class SpeechBody(msgspec.Struct, frozen=True):
         Meta(description="Seconds until a stream's first audio, or a whole answer, must be there; absent: no limit."),
     ] = None
     stream: Annotated[
-        bool | None, Meta(description="Send audio while it is made; absent: true for all formats but wav.")
+        bool | None, Meta(description="Send audio while it is made; absent: true for all formats but wavs.")
     ] = None
+
+    stream_format: Annotated[
+        Literal["audio", "sse"] | None,
+        Meta(description='"sse": events with base64; absent: what the Accept header asks for, else audio.'),
+    ] = None
+    instructions: Annotated[
+        str | None,
+        Meta(description="How to speak. No engine here can be told: it has no effect, and a header says so."),
+    ] = None
+    trim: Annotated[bool, Meta(description="Take the silence off both ends.")] = False
 
     @property
     def voice_id(self) -> str | None:
@@ -93,7 +103,7 @@ def read_body(raw: bytes, max_text_chars: int) -> SpeechBody:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # It has nulls, or something is wrong with it: field by field there is more to say.
         body = _read_by_field(raw)
-    _check_text(body.input, max_text_chars)
+    check_text(body.input, max_text_chars)
     return body
 
 
@@ -131,7 +141,8 @@ def _read_json(raw: bytes) -> dict[str, Any]:
     return tree
 
 
-def _check_text(text: str, max_text_chars: int) -> None:
+def check_text(text: str, max_text_chars: int) -> None:
+    """Raise RequestFailed where there is nothing to speak, or too much."""
     if not text.strip():
         raise RequestFailed(Code.NOTHING_TO_SPEAK, "input is empty or blank: expected a text to speak", param="input")
     if len(text) > max_text_chars:

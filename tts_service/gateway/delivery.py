@@ -11,6 +11,7 @@ import numpy as np
 from tts_service.errors import ClientGone, Code, RequestFailed
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.encoders import Encoder
+from tts_service.gateway.finishing import Finishing
 from tts_service.gateway.pcm import Int16, PcmStream
 from tts_service.gateway.speech import Speech
 
@@ -19,7 +20,7 @@ logger = logging.getLogger(__name__)
 Finish = Callable[[str], None]
 
 
-def pcm_of(speech: Speech, stream: PcmStream) -> Iterator[Int16]:
+def pcm_of(speech: Speech, stream: PcmStream | Finishing) -> Iterator[Int16]:
     """Yield the request's PCM at the rate of the answer."""
     for samples in speech.audio():
         yield stream.push(samples)
@@ -121,6 +122,8 @@ class StreamedBody:
             # What is wrong with a request may quote its text, which is not for the log.
             logger.error("a stream breaks off: %s", error.message if error.code.status >= 500 else error.code)
             self._end(error.code)
+            if told := self._encoder.failure(error):
+                return told
             # gunicorn closes the connection without the chunk that would mark the end of the body.
             raise ConnectionResetError(errno.ECONNRESET, "the stream cannot go on") from error
         except Exception:

@@ -40,6 +40,6 @@ def to_int16(samples: Float32) -> Int16:
     return pcm
 
 
-def silence(duration_s: float, rate_hz: int) -> Float32:
+def silence(duration_s: float, rate_hz: float) -> Float32:
     """Return a pause in whole samples, (n,) float32."""
     return np.zeros(round(duration_s * rate_hz), np.float32)

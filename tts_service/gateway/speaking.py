@@ -5,19 +5,23 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Iterator
+from urllib.parse import quote
 
+import msgspec
 from flask import Request, Response
 
 from tts_service.errors import ClientGone, Code, RequestFailed
 from tts_service.gateway.access import key_name
 from tts_service.gateway.admission import Admission
+from tts_service.gateway.aliases import is_openai_voice
 from tts_service.gateway.body import SpeechBody, read_body
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
 from tts_service.gateway.delivery import StreamedBody, WholeAnswer, pcm_of
-from tts_service.gateway.encoders import Encoder, make_encoder
-from tts_service.gateway.pcm import Int16, PcmStream
+from tts_service.gateway.encoders import Encoder, EventEncoder, make_encoder
+from tts_service.gateway.finishing import Finishing
+from tts_service.gateway.pcm import Int16
 from tts_service.gateway.raw_body import read_raw
 from tts_service.gateway.request_log import KEY_CLIENT, log_request
 from tts_service.gateway.result_cache import ResultCache
@@ -30,6 +34,9 @@ from tts_service.settings import GatewaySettings
 
 # nginx's name for "the client closed the connection"; only the log sees it.
 CLIENT_GONE_STATUS = 499
+EVENTS_TYPE = "text/event-stream"
+# Printable ASCII but for the percent sign: what a voice's id may have in a header as it is.
+PLAIN = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}~"
 
 
 class Speaker:
@@ -51,12 +58,15 @@ class Speaker:
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
         self.spoken_text = SpokenText(settings)
 
-    def answer(self, request: Request, request_id: str, tally: Tally) -> Response:
-        """Return the answer with its audio. RequestFailed where there is none."""
+    def answer(self, request: Request, request_id: str, tally: Tally, utterance: Utterance | None = None) -> Response:
+        """Return the answer with its audio. RequestFailed where there is none.
+
+        Without an utterance, what is to be spoken is read from the request's body.
+        """
         # First of all: a body can take its time to come, and must not take a thread beyond the limit meanwhile.
         self.admission.enter()
         try:
-            turn = self._begin(request, request_id, tally)
+            turn = self._begin(request, request_id, tally, utterance)
         except BaseException:
             self.admission.leave()
             raise
@@ -72,10 +82,10 @@ class Speaker:
             turn.finish(Code.INTERNAL)
             raise
 
-    def _begin(self, request: Request, request_id: str, tally: Tally) -> _Turn:
-        utterance = self.read(request)
+    def _begin(self, request: Request, request_id: str, tally: Tally, utterance: Utterance | None) -> _Turn:
+        utterance = utterance or self.read(request)
         texts = self.spoken_text.segments(utterance)
-        encoder = make_encoder(utterance.response_format, utterance.sample_rate_hz, self.settings.mp3_kbps)
+        encoder = encoder_of(utterance, self.settings)
         connection = Connection(request.environ)
         connection.limit_sends(self.settings.send_timeout_s)
         # Clients choose their request ids, and may choose the same one twice, in two processes at the same time.
@@ -92,13 +102,20 @@ class Speaker:
             message = f"Content-Type is {request.mimetype}: expected application/json"
             raise RequestFailed(Code.UNSUPPORTED_MEDIA_TYPE, message)
         body = read_body(read_raw(request, self.settings.max_body_bytes), self.settings.max_text_chars)
+        return self.resolve(body, request)
+
+    def resolve(self, body: SpeechBody, request: Request) -> Utterance:
+        """Return what a request asks for, by this service's catalogue. RequestFailed where there is no such thing."""
+        if body.stream_format is None and request.accept_mimetypes.best == EVENTS_TYPE:
+            body = msgspec.structs.replace(body, stream_format="sse")
         if self.client.refused:
             raise RequestFailed(Code.VERSION_MISMATCH, self.client.refused, retry_after_s=5.0)
         pools = self.client.known_pools()
         if not pools:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
         self._check_default_pool(body, pools)
-        return resolve(body, pools, self.settings.sample_rate_hz, client_of(request))
+        settings = self.settings
+        return resolve(body, pools, settings.sample_rate_hz, client_of(request), settings.voice_aliases)
 
     def _check_default_pool(self, body: SpeechBody, pools: list[PoolInfo]) -> None:
         """Refuse a request that leaves the choice to us while the pool that it is for has not been loaded yet.
@@ -106,7 +123,8 @@ class Speaker:
         Whichever pool is up first would speak otherwise, with another voice than a moment later.
         """
         default = self.client.catalogue.default_pool if self.client.catalogue else ""
-        leaves_it_to_us = body.voice_id is None and (not body.model or body.model in ANY_MODEL)
+        any_voice = body.voice_id is None or is_openai_voice(body.voice_id, pools)
+        leaves_it_to_us = any_voice and (not body.model or body.model in ANY_MODEL)
         if leaves_it_to_us and default and default not in {pool.name for pool in pools}:
             raise RequestFailed(Code.NOT_READY, f"pool {default!r} is not ready yet", retry_after_s=2.0)
 
@@ -142,6 +160,18 @@ def client_of(request: Request) -> str:
     return forwarded.rpartition(",")[2].strip() or peer if peer in ("127.0.0.1", "::1") else peer
 
 
+def encoder_of(utterance: Utterance, settings: GatewaySettings) -> Encoder:
+    """Return the encoder of a request's answer."""
+    encoder = make_encoder(
+        utterance.response_format,
+        utterance.sample_rate_hz,
+        settings.mp3_kbps,
+        settings.opus_kbps,
+        settings.aac_kbps,
+    )
+    return EventEncoder(encoder, len(utterance.text)) if utterance.events else encoder
+
+
 class _Turn:
     """One request between its admission and its end."""
 
@@ -164,14 +194,15 @@ class _Turn:
         self._tally = tally
 
     def pcm(self) -> Iterator[Int16]:
-        return pcm_of(
-            self.speech, PcmStream(self._utterance.pool.engine.sample_rate_hz, self._utterance.sample_rate_hz)
-        )
+        return pcm_of(self.speech, Finishing.of(self._utterance))
 
     def mark(self, answer: Response) -> Response:
         """Put into the headers what the client cannot know otherwise."""
         account = self.speech.account
+        answer.headers["X-Voice"] = quote(self._utterance.voice, safe=PLAIN)
         answer.headers["X-Seed"] = str(self._utterance.seed)
+        if self._utterance.ignored:
+            answer.headers["X-Ignored"] = ", ".join(self._utterance.ignored)
         answer.headers["X-Sample-Rate"] = str(self._utterance.sample_rate_hz)
         if account.cached or account.not_cached:
             answer.headers["X-Cache"] = "miss" if not account.cached else "partial" if account.not_cached else "hit"

@@ -117,7 +117,7 @@ class Speech:
             delay_s=priority_delay_s(utterance.priority),
             work_s=len(utterance.text) * utterance.pool.work_s_per_char,
             slack=settings.buffered_slack,
-            audio_s_per_char=utterance.pool.audio_s_per_char / utterance.speed,
+            audio_s_per_char=utterance.pool.audio_s_per_char / utterance.speed / utterance.stretch,
         )
 
     def audio(self) -> Iterator[Float32]:
@@ -140,7 +140,7 @@ class Speech:
 
     def _pause(self, seconds: float) -> Iterator[Float32]:
         """Yield silence, in pieces that are no longer than an engine's."""
-        samples = silence(seconds, self._rate_hz)
+        samples = silence(seconds, self._heard_rate_hz)
         for start in range(0, len(samples), self._rate_hz):
             yield self._counted(samples[start : start + self._rate_hz])
 
@@ -154,6 +154,11 @@ class Speech:
     def _rate_hz(self) -> int:
         return self._utterance.pool.engine.sample_rate_hz
 
+    @property
+    def _heard_rate_hz(self) -> float:
+        """Of the engine's samples, how many a listener hears in a second."""
+        return self._rate_hz * self._utterance.stretch
+
     def _counted(self, samples: Float32) -> Float32:
         now = time.monotonic()
         if self.account.first_audio_s is None:
@@ -164,7 +169,7 @@ class Speech:
             self.account.underruns += dry_s > 0
             self.account.dry_s += dry_s
         self._waited = False
-        self.account.audio_s += len(samples) / self._rate_hz
+        self.account.audio_s += len(samples) / self._heard_rate_hz
         return samples
 
     def _fill(self) -> None:
@@ -173,7 +178,7 @@ class Speech:
             index, piece = self._next
             text = piece.text
             expected_s = len(text) * self._pace.audio_s_per_char
-            room_bytes = round(expected_s * self._rate_hz) * FLOAT32_BYTES
+            room_bytes = round(expected_s * self._heard_rate_hz) * FLOAT32_BYTES
             if not self._budget.take(room_bytes, must=not self._open):
                 return
             self._pace.add(len(text))
@@ -226,7 +231,7 @@ class Speech:
         segment.chunks.extend(samples[start : start + n_piece] for start in range(0, len(samples), n_piece))
         segment.n_received = len(samples)
         segment.done = True
-        self._pace.ended(segment.job.key.segment, len(samples) / self._rate_hz)
+        self._pace.ended(segment.job.key.segment, len(samples) / self._heard_rate_hz)
         return True
 
     def _keep(self, segment: Segment) -> None:
@@ -290,7 +295,7 @@ class Speech:
         self.account.workers.add(done.worker)
         self.account.compute_s += done.compute_s
         segment.done = True
-        self._pace.ended(index, done.n_samples / self._rate_hz)
+        self._pace.ended(index, done.n_samples / self._heard_rate_hz)
         self._tell_deadlines()
         self._keep(segment)
 

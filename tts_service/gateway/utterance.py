@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from tts_service.allowed import shorten
 from tts_service.errors import Code, RequestFailed
+from tts_service.gateway.aliases import check_language, is_openai_voice, real_voice, stand_in
 from tts_service.gateway.body import MAX_SEED, SpeechBody
-from tts_service.gateway.encoders import check_rate
-from tts_service.protocol import PoolInfo
+from tts_service.gateway.encoders import check_rate, fitting_rate, is_telephony
+from tts_service.protocol import PoolInfo, Voice
 
 # OpenAI's names for its speech models: clients send them unasked, and mean "whatever you have".
 ANY_MODEL = frozenset({"tts-1", "tts-1-hd", "gpt-4o-mini-tts"})
@@ -25,6 +29,7 @@ class Utterance:
     voice: str
     language: str
     speed: float
+    """Of the engine."""
     seed: int
     """0 to 2**63 - 1."""
     response_format: str
@@ -42,37 +47,51 @@ class Utterance:
     """Whose share of the pool it counts against."""
     random_seed: bool = False
     """True where the seed was drawn for this request: nothing of it will be asked for again."""
+    stretch: float = 1.0
+    """What is left of the request's speed after the engine's: its audio is made so much faster."""
+    events: bool = False
+    """As server-sent events."""
+    trim: bool = False
+    ignored: tuple[str, ...] = ()
+    """Fields that were given and have no effect with this engine."""
 
 
-def resolve(body: SpeechBody, pools: list[PoolInfo], default_rate_hz: int, client: str = "") -> Utterance:
+def resolve(
+    body: SpeechBody,
+    pools: list[PoolInfo],
+    default_rate_hz: int,
+    client: str = "",
+    aliases: Mapping[str, str] | None = None,
+) -> Utterance:
     """Return what `body` asks for; RequestFailed where the service has no such thing."""
-    pool = _pool(body, pools)
-    voice = pool.default_voice if body.voice_id is None else body.voice_id
-    if voice not in {known.id for known in pool.engine.voices}:
-        raise _no_voice(voice, [pool])
-    low, high = pool.engine.min_speed, pool.engine.max_speed
-    if not low <= body.speed <= high:
-        message = f"speed = {body.speed}: voice {voice} speaks at {low} to {high}"
-        raise RequestFailed(Code.INVALID_REQUEST, message, param="speed")
+    wanted = body.voice_id if body.voice_id is None else real_voice(body.voice_id, aliases or {}, pools)
+    pool = _pool(msgspec.structs.replace(body, voice=wanted), pools)
+    voice = _voice(wanted, pool)
+    check_language(body.language, voice)
     rate_hz = _rate(body, pool, default_rate_hz)
     wanted_seed = pool.default_seed if body.seed is None else body.seed
-    check_rate(body.response_format, rate_hz)
+    events = body.stream_format == "sse"
+    speed = min(max(body.speed, pool.engine.min_speed), pool.engine.max_speed)
     return Utterance(
         text=body.input,
         pool=pool,
-        voice=voice,
+        voice=voice.id,
         language=body.language or "",
-        speed=body.speed,
+        speed=speed,
         seed=secrets.randbits(31) if wanted_seed < 0 else wanted_seed,
         response_format=body.response_format,
         sample_rate_hz=rate_hz,
-        streamed=body.stream if body.stream is not None else body.response_format != "wav",
+        streamed=body.stream if body.stream is not None else events or not body.response_format.startswith("wav"),
         priority=body.priority,
         timeout_s=body.timeout or 0.0,
         ssml=body.input_type == "ssml",
         normalize=body.normalize if isinstance(body.normalize, bool) else tuple(body.normalize),
         client=client,
         random_seed=wanted_seed < 0,
+        stretch=body.speed / speed,
+        events=events,
+        trim=body.trim,
+        ignored=("instructions",) if body.instructions else (),
     )
 
 
@@ -98,9 +117,19 @@ def _pool(body: SpeechBody, pools: list[PoolInfo]) -> PoolInfo:
         raise RequestFailed(Code.MODEL_NOT_FOUND, message, param="model")
     voice = body.voice_id
     for pool in pools:
-        if voice is None or voice in {known.id for known in pool.engine.voices}:
+        if voice is None or is_openai_voice(voice, pools) or voice in {known.id for known in pool.engine.voices}:
             return pool
     raise _no_voice(voice or "", pools)
+
+
+def _voice(wanted: str | None, pool: PoolInfo) -> Voice:
+    voice = pool.default_voice if wanted is None else wanted
+    if is_openai_voice(wanted, [pool]):
+        voice = stand_in(voice, pool)
+    for known in pool.engine.voices:
+        if known.id == voice:
+            return known
+    raise _no_voice(voice, [pool])
 
 
 def _no_voice(voice: str, pools: list[PoolInfo]) -> RequestFailed:
@@ -111,8 +140,11 @@ def _no_voice(voice: str, pools: list[PoolInfo]) -> RequestFailed:
 
 
 def _rate(body: SpeechBody, pool: PoolInfo, default_rate_hz: int) -> int:
-    if isinstance(body.sample_rate, int):
-        return body.sample_rate
-    if body.sample_rate == "native" or default_rate_hz == 0:
-        return pool.engine.sample_rate_hz
-    return default_rate_hz
+    """Return the answer's rate: the one asked for, where the format has it, else the next that loses nothing."""
+    wanted = body.sample_rate
+    if isinstance(wanted, int) or (wanted is not None and is_telephony(body.response_format)):
+        check_rate(body.response_format, wanted)
+    if isinstance(wanted, int):
+        return wanted
+    rate_hz = default_rate_hz if wanted is None and default_rate_hz else pool.engine.sample_rate_hz
+    return fitting_rate(body.response_format, rate_hz)

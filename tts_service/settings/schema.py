@@ -101,6 +101,26 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_chunk_s: Annotated[float, _meta("Audio in the first chunk of a stream.", "s", ge=0.02, le=5)] = 0.2
     chunk_s: Annotated[float, _meta("Audio in each later chunk of a stream.", "s", ge=0.02, le=5)] = 0.5
     mp3_kbps: Annotated[Literal[32, 40, 48, 56, 64, 80, 96, 112, 128, 160], _meta("Bit rate of mp3.", "kbit/s")] = 64
+    opus_kbps: Annotated[Literal[8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128], _meta("Bit rate of opus.", "kbit/s")] = 32
+    aac_kbps: Annotated[
+        Literal[24, 32, 40, 48, 56, 64, 80, 96, 128], _meta("Bit rate of aac; at 8 kHz 48 at most.", "kbit/s")
+    ] = 64
+    voice_aliases: Annotated[
+        dict[str, str],
+        _meta(
+            "Other names of voices: alias = id. A voice of that name goes first. OpenAI's names that are neither here "
+            "nor a voice stand for the pool's voices in turn."
+        ),
+    ] = {}
+    cache_max_age_s: Annotated[
+        int,
+        _meta(
+            "How long caches may keep the audio of a GET before they ask again; 0: ask each time.",
+            "s",
+            ge=0,
+            le=31536000,
+        ),
+    ] = 86_400
     max_attempts: Annotated[
         int, _meta("Workers that a segment may end while it runs alone, before its request fails.", ge=1, le=20)
     ] = 3
@@ -187,6 +207,10 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     graceful_timeout_s: Annotated[
         int, _meta("On SIGTERM: how long requests in progress may take to finish.", "s", ge=0, le=3600)
     ] = 60
+
+    def __hash__(self) -> int:
+        # Settings are keys of caches, and a table has no hash of its own.
+        return hash(msgspec.json.encode(self, order="deterministic"))
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -72,8 +72,11 @@ def test_a_voice_may_be_named_by_an_object() -> None:
 
 
 def test_unknown_fields_are_ignored_whatever_they_hold() -> None:
-    body = read(instructions="Be glad.", stream_format="audio", user=None, extra={"input": ["x"]}, **{"": 1, "ü": []})
+    body = read(emotion="glad", lang_code=3, user=None, extra={"input": ["x"]}, **{"": 1, "ü": []})
     assert body == SpeechBody(input="Hello.")
+
+
+FORMATS = "one of aac, alaw, flac, mp3, opus, pcm, ulaw, wav, wav_alaw, wav_ulaw"
 
 
 @pytest.mark.parametrize(
@@ -90,10 +93,16 @@ def test_unknown_fields_are_ignored_whatever_they_hold() -> None:
         ("voice", {"id": None}, "text or an object with id"),
         ("voice", {"id": 7}, "text or an object with id"),
         ("voice", {"name": "anna"}, "text or an object with id"),
-        ("response_format", "ogg", "one of mp3, pcm, wav"),
-        ("response_format", "MP3", "one of mp3, pcm, wav"),
-        ("response_format", "", "one of mp3, pcm, wav"),
-        ("response_format", 3, "one of mp3, pcm, wav"),
+        ("response_format", "ogg", FORMATS),
+        ("response_format", "MP3", FORMATS),
+        ("response_format", "", FORMATS),
+        ("response_format", 3, FORMATS),
+        ("stream_format", "events", "one of audio, sse"),
+        ("stream_format", True, "one of audio, sse"),
+        ("instructions", 5, "text"),
+        ("instructions", ["Be glad."], "text"),
+        ("trim", "yes", "true or false"),
+        ("trim", 1, "true or false"),
         ("speed", 0.2, "a number from 0.25 to 4.0"),
         ("speed", 4.01, "a number from 0.25 to 4.0"),
         ("speed", 0, "a number from 0.25 to 4.0"),

@@ -48,9 +48,9 @@ def test_a_request_that_names_nothing_gets_the_first_pool_and_its_defaults() -> 
 
 def test_what_a_request_names_is_passed_on() -> None:
     utterance = speak(
-        voice="anna", speed=1.5, seed=9, language="de", sample_rate=48000, priority=-3, timeout=2.5, client="10.0.0.9"
+        voice="bert", speed=1.5, seed=9, language="de", sample_rate=48000, priority=-3, timeout=2.5, client="10.0.0.9"
     )
-    assert (utterance.voice, utterance.speed, utterance.seed, utterance.language) == ("anna", 1.5, 9, "de")
+    assert (utterance.voice, utterance.speed, utterance.seed, utterance.language) == ("bert", 1.5, 9, "de")
     assert (utterance.sample_rate_hz, utterance.priority, utterance.timeout_s) == (48000, -3, 2.5)
     assert utterance.client == "10.0.0.9"
 
@@ -83,7 +83,7 @@ def test_an_unknown_model_is_refused_with_those_there_are() -> None:
     assert "fast, good" in error.message
 
 
-@pytest.mark.parametrize("voice", ["alloy", "Anna", "anna ", "", VoiceRef("alloy"), VoiceRef("")])
+@pytest.mark.parametrize("voice", ["nobody", "Anna", "anna ", "Alloy", "", VoiceRef("nobody"), VoiceRef("")])
 @pytest.mark.parametrize("model", [None, "tts-1", "fast"])
 def test_an_unknown_voice_never_becomes_the_default_one(voice: Any, model: str | None) -> None:
     error = refused(voice=voice, model=model)
@@ -109,19 +109,84 @@ def test_a_default_voice_that_the_engine_does_not_have_is_an_error_and_not_anoth
         speak([pool(default_voice="gone")])
 
 
-@pytest.mark.parametrize(("speed", "low", "high"), [(0.79, 0.8, 1.2), (1.21, 0.8, 1.2)])
-def test_a_speed_that_the_engine_does_not_have_is_refused_with_its_limits(
-    speed: float, low: float, high: float
+@pytest.mark.parametrize(
+    ("speed", "engines", "stretch"),
+    [(0.4, 0.8, 0.5), (0.8, 0.8, 1.0), (1.0, 1.0, 1.0), (1.2, 1.2, 1.0), (3.0, 1.2, 2.5)],
+)
+def test_a_speed_that_the_engine_does_not_have_is_made_of_its_nearest_and_a_stretch(
+    speed: float, engines: float, stretch: float
 ) -> None:
-    error = refused(voice="carl", speed=speed)
-    assert (error.code, error.param) == (Code.INVALID_REQUEST, "speed")
-    for part in (str(speed), str(low), str(high), "carl"):
-        assert part in error.message
+    utterance = speak(voice="carl", speed=speed)
+    assert utterance.speed == engines
+    assert utterance.stretch == pytest.approx(stretch)
 
 
-def test_the_limits_of_an_engines_speed_can_be_had() -> None:
-    assert speak(voice="carl", speed=0.8).speed == 0.8
-    assert speak(voice="carl", speed=1.2).speed == 1.2
+def test_a_language_that_the_voice_does_not_speak_is_refused_with_those_it_does() -> None:
+    error = refused(voice="anna", language="de")
+    assert (error.code, error.param, error.message) == (
+        Code.INVALID_REQUEST,
+        "language",
+        "language = 'de': voice anna speaks en-GB, en",
+    )
+
+
+@pytest.mark.parametrize(
+    ("languages", "wanted", "spoken"),
+    [
+        (["en-US"], "en", True),
+        (["en-US"], "EN_us", True),
+        (["en-US"], "en-GB", False),
+        (["en"], "en-GB", True),
+        (["en-US"], "eng", False),
+        (["en-US"], "e", False),
+        (["zh-Hant-TW"], "zh-Hant", True),
+        ([], "tlh", True),
+        (["en-US"], "", True),
+    ],
+)
+def test_a_language_is_spoken_by_voices_of_it_whatever_the_region(
+    languages: list[str], wanted: str, spoken: bool
+) -> None:
+    only = pool(voices=[Voice("v", "V", languages)], default_voice="v")
+    if spoken:
+        assert speak([only], language=wanted).language == wanted
+    else:
+        with pytest.raises(RequestFailed, match="voice v speaks"):
+            speak([only], language=wanted)
+
+
+@pytest.mark.parametrize(
+    ("response_format", "wanted", "rate_hz"),
+    [
+        ("opus", None, 24000),
+        ("opus", "native", 24000),
+        ("opus", 48000, 48000),
+        ("mp3", "native", 22050),
+        ("flac", "native", 22050),
+        ("ulaw", None, 8000),
+        ("wav_alaw", 8000, 8000),
+    ],
+)
+def test_a_format_without_the_voices_rate_has_the_next_that_loses_nothing(
+    response_format: str, wanted: Any, rate_hz: int
+) -> None:
+    utterance = speak(voice="carl", response_format=response_format, sample_rate=wanted)
+    assert utterance.sample_rate_hz == rate_hz
+
+
+@pytest.mark.parametrize(
+    ("response_format", "wanted"), [("opus", 22050), ("aac", 9000), ("ulaw", 16000), ("wav_ulaw", "native")]
+)
+def test_a_rate_that_the_format_does_not_have_is_refused_with_those_it_has(response_format: str, wanted: Any) -> None:
+    error = refused(response_format=response_format, sample_rate=wanted)
+    assert (error.code, error.param) == (Code.INVALID_REQUEST, "sample_rate")
+    assert error.message.startswith(f"sample_rate = {wanted}: {response_format} has 8000")
+
+
+def test_events_of_any_format_are_streamed_unless_the_request_says_otherwise() -> None:
+    assert speak(stream_format="sse", response_format="wav").streamed
+    assert not speak(stream_format="sse", stream=False).streamed
+    assert not speak(stream_format="audio", response_format="wav_ulaw").streamed
 
 
 def test_a_request_without_a_seed_has_its_pools() -> None:
