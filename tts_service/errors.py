@@ -41,6 +41,7 @@ class Code(enum.StrEnum):
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TOO_LARGE = "body_too_large"
+    RANGE_NOT_SATISFIABLE = "range_not_satisfiable"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     TOO_MANY_REQUESTS = "too_many_requests"
     QUEUE_FULL = "queue_full"
@@ -83,6 +84,7 @@ _STATUS: dict[Code, int] = {
     Code.NOT_FOUND: 404,
     Code.METHOD_NOT_ALLOWED: 405,
     Code.BODY_TOO_LARGE: 413,
+    Code.RANGE_NOT_SATISFIABLE: 416,
     Code.UNSUPPORTED_MEDIA_TYPE: 415,
     Code.TOO_MANY_REQUESTS: 503,
     Code.QUEUE_FULL: 503,

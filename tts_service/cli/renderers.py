@@ -19,10 +19,9 @@ from tts_service.errors import ClientGone, ExitCode, ProcessMustEnd, UsageError
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.delivery import pcm_of
 from tts_service.gateway.encoders import make_encoder
-from tts_service.gateway.pcm import Float32, Int16, PcmStream
+from tts_service.gateway.pcm import Float32, Int16
 from tts_service.gateway.result_cache import ResultCache, Store
 from tts_service.gateway.speech import Speech
-from tts_service.gateway.utterance import Utterance
 from tts_service.http_client import Connection
 from tts_service.protocol import Job, PoolInfo
 from tts_service.settings import GatewaySettings
@@ -89,7 +88,7 @@ class LocalRenderer:
         channel = self._own.client.open(f"render-{next(self._numbers)}")
         speech = Speech(utterance, iter(texts), channel, self._settings, self._budget, self._check, self._cache)
         try:
-            _write(pcm_of(speech, _stream(utterance)), utterance.sample_rate_hz, wav)
+            _write(pcm_of(speech, Finishing.of(utterance)), utterance.sample_rate_hz, wav)
         finally:
             speech.close()
         with self._lock:
@@ -133,10 +132,6 @@ class ServerRenderer:
             raise UsageError(f"the server at {self._url} keeps nothing: set gateway.cache_mib there, or give --out")
         _write(iter([np.frombuffer(body, "<i2")]), int(answer.headers["X-Sample-Rate"]), wav)
         return state == "hit"
-
-
-def _stream(utterance: Utterance) -> PcmStream:
-    return PcmStream(utterance.pool.engine.sample_rate_hz, utterance.sample_rate_hz)
 
 
 def _write(pcm: Iterator[Int16], rate_hz: int, wav: Path | None) -> None:

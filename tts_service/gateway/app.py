@@ -15,6 +15,7 @@ from tts_service.gateway.api_keys import KeyRing
 from tts_service.gateway.catalogue import add_catalogue
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.documentation import add_documentation
+from tts_service.gateway.downloads import Downloads
 from tts_service.gateway.operations import add_operations
 from tts_service.gateway.raw_body import discard
 from tts_service.gateway.result_cache import ResultCache
@@ -80,6 +81,14 @@ def _add_speech(app: Flask, speaker: Speaker) -> None:
     @app.post("/v1/audio/text")
     def text() -> Response:
         return answer_text(speaker.spoken_text, speaker.read(request))
+
+    downloads = Downloads(speaker)
+
+    @app.get("/v1/audio/speech")
+    def speech_link() -> Response:
+        return downloads.answer(request, g.request_id, g.tally)
+
+
 
 
 def _add_errors(app: Flask, settings: GatewaySettings) -> None:

@@ -65,6 +65,8 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
             "threads": gateway.threads,
             "worker_connections": _connections(gateway.threads),
             "backlog": BACKLOG,
+            # The longest that gunicorn allows; a GET carries its text there.
+            "limit_request_line": 8190,
             "keepalive": gateway.keepalive_s,
             "graceful_timeout": gateway.graceful_timeout_s,
             # Touched by every process each second; a disk that stalls must not look like a process that hangs.
