@@ -19,6 +19,7 @@ from tts_service.errors import ClientGone, ExitCode, ProcessMustEnd, UsageError
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.delivery import pcm_of
 from tts_service.gateway.encoders import make_encoder
+from tts_service.gateway.finishing import Finishing
 from tts_service.gateway.pcm import Float32, Int16
 from tts_service.gateway.result_cache import ResultCache, Store
 from tts_service.gateway.speech import Speech

@@ -38,7 +38,9 @@ class Downloads:
         if tag and request.if_none_match.contains_weak(tag):
             return _bare(head, 304)
         if request.method == "HEAD":
-            head["Content-Type"] = encoder_of(utterance, speaker.settings).content_type
+            encoder = encoder_of(utterance, speaker.settings)
+            encoder.close()
+            head["Content-Type"] = encoder.content_type
             return _bare(head, 200)
         answer = speaker.answer(request, request_id, tally, utterance)
         answer.headers.update(head)

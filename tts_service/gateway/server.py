@@ -19,6 +19,7 @@ from gunicorn.app.base import BaseApplication
 
 from tts_service.errors import ProcessMustEnd
 from tts_service.gateway.admission import Admission
+from tts_service.gateway.allocator import return_large_blocks
 from tts_service.gateway.api_keys import KeyRing
 from tts_service.gateway.app import make_app
 from tts_service.gateway.client import DispatcherClient
@@ -113,6 +114,7 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
     def _after_fork(self, arbiter: Any, worker: Any) -> None:
         die_with_parent(arbiter.pid)
         name_process("tts-gateway")
+        return_large_blocks()
 
     def _before_exit(self, arbiter: Any, worker: Any) -> None:
         if self._client is not None:

@@ -217,6 +217,7 @@ class _Turn:
     def finish(self, outcome: str) -> None:
         """Cancel what is still being made, give the place back, and write the request's line. Never the text."""
         self.speech.close()
+        self.encoder.close()
         self._admission.leave()
         self._tally.spoken(self._utterance, self.speech.account, self.encoder, outcome)
         log_request(self._request_id, outcome, self._utterance, self.speech.account)

@@ -44,6 +44,10 @@ class Encoder(ABC):
         """Return what the encoder still holds."""
         return self._counted(self._flush)
 
+    def close(self) -> None:
+        """Give back what the encoder holds, whether `end` was reached or not. May be called twice."""
+        self._release()
+
     def failure(self, error: RequestFailed) -> bytes:
         """Return what tells the client that its stream has failed; b"" where only a broken connection can."""
         return b""
@@ -53,6 +57,9 @@ class Encoder(ABC):
 
     def _flush(self) -> bytes:
         return b""
+
+    def _release(self) -> None:
+        return None
 
     def _counted(self, work: Callable[[], bytes]) -> bytes:
         started_s = time.perf_counter()

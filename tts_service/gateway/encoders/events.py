@@ -50,6 +50,9 @@ class EventEncoder(Encoder):
         }
         return _delta(self._coded.end()) + _event({"type": "speech.audio.done", "usage": usage})
 
+    def _release(self) -> None:
+        self._coded.close()
+
 
 def _delta(data: bytes) -> bytes:
     if not data:

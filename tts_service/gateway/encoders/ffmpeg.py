@@ -87,8 +87,12 @@ class FfmpegEncoder(Encoder):
         if not self._n_samples:
             return b""
         self._container.mux(self._stream.encode(None))
-        self._container.close()
+        self.close()
         return self._taken()
+
+    def _release(self) -> None:
+        # Container and stream know each other; unclosed they keep their memory until the collector comes by.
+        self._container.close()
 
     def _taken(self) -> bytes:
         return self._sink.take()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -131,9 +134,6 @@ def test_no_audio_is_no_bytes(response_format: str) -> None:
 
 
 def test_a_codec_is_loaded_by_the_first_request_that_needs_it() -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys, numpy, tts_service.gateway.app\n"
         "from tts_service.gateway.encoders import make_encoder\n"
@@ -142,3 +142,46 @@ def test_a_codec_is_loaded_by_the_first_request_that_needs_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("n_pieces", [0, 3])
+@pytest.mark.parametrize("response_format", ["opus", "aac"])
+def test_an_encoder_that_is_left_in_the_middle_leaves_nothing_to_the_collector(
+    response_format: str, n_pieces: int
+) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        encoder = make_encoder(response_format, 24000, 64)
+        for _ in range(n_pieces):
+            encoder.encode(sine(5000, 24000))
+        encoder.close()
+        encoder.close()
+        del encoder
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert left == 0
+
+
+def test_flac_on_many_threads_gives_its_memory_back() -> None:
+    """Each state takes 6 MB, and glibc's heaps of threads would keep them."""
+    code = """
+import threading, numpy
+from tts_service.gateway.allocator import return_large_blocks
+from tts_service.gateway.encoders import make_encoder
+return_large_blocks()
+def rss(): return int(open("/proc/self/statm").read().split()[1]) * 4096
+def work():
+    for _ in range(10):
+        encoder = make_encoder("flac", 24000, 64)
+        encoder.encode(numpy.zeros(24000, "int16")), encoder.end(), encoder.close()
+work()
+before = rss()
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(rss() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 8 << 20
