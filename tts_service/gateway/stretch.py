@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tts_service.gateway.ffmpeg import frame_of
+from tts_service.gateway.ffmpeg import frame_of, load
 from tts_service.gateway.pcm import Float32
 
 # The filter drops audio beyond this tempo, and takes nothing below its inverse.
@@ -21,9 +21,7 @@ class Stretch:
     """Changes the tempo of a stream by `factor`. The output does not depend on how the input is cut into pieces."""
 
     def __init__(self, rate_hz: int, factor: float) -> None:
-        import av
-        from av.filter import Graph
-
+        av = load()
         self._rate_hz = rate_hz
         self._factor = factor
         self._held: Float32 = np.zeros(0, np.float32)
@@ -31,7 +29,7 @@ class Stretch:
         self._n_passed = 0
         self._n_made = 0
         self._nothing_yet = (av.BlockingIOError, av.EOFError)
-        self._graph = Graph()
+        self._graph = av.filter.Graph()
         self._graph.threads = 1
         last = self._graph.add_abuffer(
             sample_rate=rate_hz, format="fltp", layout="mono", time_base=Fraction(1, rate_hz)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tts_service.gateway.encoders.base import Encoder
-from tts_service.gateway.ffmpeg import frame_of, joined, open_codec
+from tts_service.gateway.ffmpeg import frame_of, joined, load, open_codec
 from tts_service.gateway.pcm import Int16
 
 if TYPE_CHECKING:
+    from av import AudioCodecContext
     from av.audio.stream import AudioStream
+    from av.container import OutputContainer
 
 OPUS_RATES_HZ = (8000, 12000, 16000, 24000, 48000)
 AAC_RATES_HZ = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
@@ -52,8 +54,6 @@ class FfmpegEncoder(Encoder):
         self, rate_hz: int, codec: str, container: str, media_type: str, kbps: int, options: dict[str, str]
     ) -> None:
         super().__init__(rate_hz)
-        import av
-
         self._media_type = media_type
         self._sink = _Sink()
         self._n_samples = 0
@@ -61,9 +61,10 @@ class FfmpegEncoder(Encoder):
         fixed = {"fflags": "+bitexact", "flush_packets": "1"}
         if container == "ogg":
             fixed |= {"page_duration": str(OGG_PAGE_US), "serial_offset": "0"}
-        self._container = av.open(self._sink, "w", format=container, options=fixed)
+        self._container: OutputContainer | None = load().open(self._sink, "w", format=container, options=fixed)
+        assert self._container is not None
         stream = self._container.add_stream(codec, rate=rate_hz, options=options)
-        self._stream: AudioStream = cast("AudioStream", stream)
+        self._stream: AudioStream | None = cast("AudioStream", stream)
         context = self._stream.codec_context
         context.layout, context.thread_count, context.bit_rate = "mono", 1, 1000 * kbps
         # FFmpeg's AAC takes nothing but floating point.
@@ -77,6 +78,8 @@ class FfmpegEncoder(Encoder):
     def _code(self, pcm: Int16) -> bytes:
         if not len(pcm):
             return b""
+        assert self._container is not None, "closed"
+        assert self._stream is not None, "closed"
         frame = frame_of(pcm.astype(np.float32) / np.float32(32768) if self._floats else pcm, self.rate_hz)
         frame.pts = self._n_samples
         self._n_samples += len(pcm)
@@ -86,13 +89,17 @@ class FfmpegEncoder(Encoder):
     def _flush(self) -> bytes:
         if not self._n_samples:
             return b""
+        assert self._container is not None, "closed"
+        assert self._stream is not None, "closed"
         self._container.mux(self._stream.encode(None))
         self.close()
         return self._taken()
 
     def _release(self) -> None:
         # Container and stream know each other; unclosed they keep their memory until the collector comes by.
-        self._container.close()
+        if self._container is not None:
+            self._container.close()
+        self._container = self._stream = None
 
     def _taken(self) -> bytes:
         return self._sink.take()
@@ -121,7 +128,8 @@ class FlacEncoder(Encoder):
 
     def __init__(self, rate_hz: int) -> None:
         super().__init__(rate_hz)
-        self._codec = open_codec("flac", rate_hz, compression_level=str(FLAC_LEVEL))
+        self._codec: AudioCodecContext | None = open_codec("flac", rate_hz, compression_level=str(FLAC_LEVEL))
+        self._info = bytes(self._codec.extradata or b"")
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._n_samples = 0
 
@@ -130,7 +138,7 @@ class FlacEncoder(Encoder):
         return "audio/flac"
 
     def begin(self, n_samples: int | None) -> bytes:
-        info = bytearray(self._codec.extradata or b"")
+        info = bytearray(self._info)
         if n_samples is not None:
             total = int.from_bytes(info[_TOTAL], "big") >> 36 << 36 | n_samples
             info[_TOTAL] = total.to_bytes(8, "big")
@@ -139,9 +147,15 @@ class FlacEncoder(Encoder):
         return b"fLaC\x80" + len(info).to_bytes(3, "big") + bytes(info)
 
     def _code(self, pcm: Int16) -> bytes:
+        assert self._codec is not None, "closed"
         self._md5.update(pcm.tobytes())
         self._n_samples += len(pcm)
         return joined(self._codec.encode(frame_of(pcm, self.rate_hz))) if len(pcm) else b""
 
     def _flush(self) -> bytes:
+        assert self._codec is not None, "closed"
         return joined(self._codec.encode(None)) if self._n_samples else b""
+
+    def _release(self) -> None:
+        # It takes 6 MB, and the request that has ended stays until the collector comes by.
+        self._codec = None

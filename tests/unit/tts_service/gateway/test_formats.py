@@ -185,3 +185,20 @@ print(rss() - before)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 8 << 20
+
+
+def test_encoding_and_stretching_start_no_threads() -> None:
+    """PyAV's own filter graphs would start one for each CPU, for each request."""
+    code = """
+import os, numpy
+from tts_service.gateway.encoders import make_encoder
+from tts_service.gateway.stretch import Stretch
+before = len(os.listdir("/proc/self/task"))
+held = [make_encoder(name, 24000, 64) for name in ("mp3", "opus", "aac", "flac")]
+for encoder in held: encoder.encode(numpy.zeros(24000, "int16"))
+stretch = Stretch(24000, 2.0)
+stretch.push(numpy.zeros(24000, "float32"))
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
