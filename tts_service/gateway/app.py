@@ -89,8 +89,6 @@ def _add_speech(app: Flask, speaker: Speaker) -> None:
         return downloads.answer(request, g.request_id, g.tally)
 
 
-
-
 def _add_errors(app: Flask, settings: GatewaySettings) -> None:
     @app.errorhandler(RequestFailed)
     def failed(error: RequestFailed) -> Response:

@@ -30,6 +30,7 @@ _ERRORS = {
     408: "The request did not come in time.",
     413: "The body is too long.",
     415: "The body says that it is something else than JSON.",
+    416: "The audio ends before the part that is asked for; `Content-Range` has its length.",
     429: "The API key has had its requests.",
     500: "A failure of the service.",
     503: "To be tried again, after `Retry-After` seconds.",
@@ -85,6 +86,7 @@ def describe(app: Flask, settings: GatewaySettings, *, needs_key: bool) -> Schem
 
 _HEADERS: Schema = {
     "X-Request-Id": {"description": "The request's own, or a new one.", "schema": {"type": "string"}},
+    "X-Voice": {"description": "The voice that spoke.", "schema": {"type": "string"}},
     "X-Seed": {"description": "The seed that was used.", "schema": {"type": "string", "pattern": r"^\d+$"}},
     "X-Sample-Rate": {"description": "Of the audio, in Hz.", "schema": {"type": "string", "pattern": r"^\d+$"}},
     "Retry-After": {"description": "Seconds.", "schema": {"type": "string", "pattern": r"^\d+$"}},
@@ -175,7 +177,7 @@ def _responses(rule: str, method: str, route: _Route, needs_key: bool) -> Schema
     if rule == SPEECH:
         found["200"]["description"] = "The audio, streamed or in one piece."
         found["200"]["headers"] |= {
-            name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Seed", "X-Sample-Rate")
+            name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Voice", "X-Seed", "X-Sample-Rate")
         }
         if method == "GET":
             found |= {"206": found["200"] | {"description": "A part."}, "304": {"description": "Not modified."}}

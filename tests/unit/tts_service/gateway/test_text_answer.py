@@ -10,6 +10,7 @@ import pytest
 from support.fake_client import FakeClient, FakeGateway
 from support.pools import pool
 from tts_service.gateway.body import StepName
+from tts_service.protocol import Voice
 from tts_service.text.steps import STEP_NAMES
 
 
@@ -85,7 +86,8 @@ def test_what_an_engine_reads_itself_is_left_to_it() -> None:
 def test_the_language_is_the_requests_or_the_voices() -> None:
     assert jobs_of(FakeGateway(), "1,234", voice="anna") == ["one thousand two hundred and thirty-four"]
     assert jobs_of(FakeGateway(), "1.234", voice="bert") == ["eintausendzweihundertvierunddreißig"]
-    assert jobs_of(FakeGateway(), "1 234", voice="bert", language="fr") == ["mille deux cent trente-quatre"]
+    both = FakeGateway(FakeClient([pool(voices=[Voice("bert", "Bert", ["de", "fr"])], default_voice="bert")]))
+    assert jobs_of(both, "1 234", voice="bert", language="fr") == ["mille deux cent trente-quatre"]
 
 
 def test_phonemes_are_left_alone_where_the_engine_takes_them() -> None:
