@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.raw_http import RawClient
 from support.samples import tone_samples
 from support.service import Service
 
@@ -107,3 +108,20 @@ def test_the_seed_that_was_used_is_told_and_repeats_the_answer(hibari: Service) 
     assert hibari.speak("Once more.", seed=seed)[1] == body
     assert hibari.speak("Once more.")[0].headers["X-Seed"] == "0"
     assert len({hibari.speak("x", seed=-1)[0].headers["X-Seed"] for _ in range(4)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/health", 200), ("/v1/models", 200), ("/openapi.json", 200), ("/docs", 200), ("/nowhere", 404)],
+)
+def test_val_12_head_has_the_headers_of_get_and_no_body(tone: Service, path: str, status: int) -> None:
+    with RawClient(tone) as client:
+        client.head(f"HEAD {path} HTTP/1.1", "Connection: close")
+        received = b""
+        while data := client.socket.recv(65536):
+            received += data
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert (int(head.split()[1]), body) == (status, b"")
+    got, value, headers = tone.request("GET", path)
+    length = headers["Content-Length"] if status == 200 else str(len(json.dumps(value, separators=(",", ":"))))
+    assert (got, f"Content-Length: {length}".encode() in head) == (status, True)
