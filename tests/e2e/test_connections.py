@@ -113,11 +113,16 @@ def test_http_07_a_hundred_silent_and_dripping_connections_hold_up_nobody(strict
 
 
 def test_http_07_a_client_is_told_that_it_was_too_slow(strict: Service) -> None:
-    for sent in HALF_SENT.values():
-        with RawClient(strict) as client:
+    clients = [RawClient(strict) for _ in HALF_SENT]
+    try:
+        for client, sent in zip(clients, HALF_SENT.values(), strict=True):
             client.socket.sendall(sent.encode())
+        for client in clients:
             answer = client.answer()
             assert (answer.status, json.loads(answer.read())["error"]["code"]) == (408, "request_timeout")
+    finally:
+        for client in clients:
+            client.socket.close()
 
 
 def test_http_07_a_slow_client_below_the_limits_is_served(strict: Service) -> None:
@@ -179,6 +184,26 @@ def test_http_07_the_gateway_stops_although_clients_say_nothing() -> None:
         assert time.monotonic() - start < 9.0
         for client in silent:
             client.socket.close()
+
+
+def test_http_07_connections_without_a_request_make_room_for_those_with_one() -> None:
+    # With so few files a process has room for 72 connections.
+    few = ("prlimit", "--nofile=200:200")
+    with running(
+        "--engine", "tone", "--workers", "1", env={"TTS_SERVICE_GATEWAY_THREADS": "49"}, prefix=few
+    ) as service:
+        gateway = service.named("tts-gateway")[-1]
+        silent = [RawClient(service) for _ in range(300)]
+        try:
+            for n in range(5):
+                assert service.pcm("Hello there.")
+                assert service.get("/health")[0] == 200
+                silent += [RawClient(service) for _ in range(20 + n)]
+            assert service.named("tts-gateway")[-1].pid == gateway.pid
+            assert "Traceback" not in service.text_of_log()
+        finally:
+            for client in silent:
+                client.socket.close()
 
 
 NOT_HTTP = {
