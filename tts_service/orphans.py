@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from collections.abc import Container
 
 from tts_service.errors import ProcessMustEnd
 
@@ -22,6 +23,21 @@ def die_with_parent(parent_pid: int, death_signal: signal.Signals = signal.SIGKI
     _prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(death_signal))
     if os.getppid() != parent_pid:
         raise ProcessMustEnd(f"parent {parent_pid} ended before its child {os.getpid()} had started")
+
+
+def reap_adopted(own: Container[int]) -> None:
+    """Collect the processes that have ended and are not `own`.
+
+    The first process of a container inherits those whose parent was killed; without this they stay as zombies.
+    """
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or ended.si_pid in own:
+            return
+        os.waitpid(ended.si_pid, 0)
 
 
 def name_process(name: str) -> None:

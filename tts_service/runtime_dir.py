@@ -92,8 +92,12 @@ class RuntimeDir:
                 f"another tts-service ({role}, pid {holder or 'unknown'}) is using {self.path}; stop it, or give "
                 "this one its own --runtime-dir"
             ) from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(handle)
+            raise CannotStart(f"cannot write to runtime_dir {self.path}: {error.strerror}") from error
         self._locks.append(handle)
 
     def unlock(self) -> None:

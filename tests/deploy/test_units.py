@@ -14,7 +14,7 @@ from support.example_units import EXAMPLE, FOLDER, files
 from tts_service.cli.halves import FINAL_CODES
 from tts_service.errors import ExitCode, SettingsError, UsageError
 from tts_service.gateway.listener import BACKLOG, SILENT_S
-from tts_service.gateway.server import MAX_CONNECTIONS
+from tts_service.room import MAX_CONNECTIONS
 from tts_service.settings import Settings
 from tts_service.units import needs_of, render
 

@@ -12,17 +12,21 @@ PERIOD_US = 100_000
 
 
 @contextmanager
-def limited(quota: float | None = None, cpus: str = "") -> Iterator[tuple[str, ...]]:
+def limited(quota: float | None = None, cpus: str = "", tasks: int | None = None) -> Iterator[tuple[str, ...]]:
     """Make groups with these limits; yield the beginning of a command line that runs the rest of it inside them."""
     name = f"tts-test-{os.getpid()}"
     folders = [ROOT / name] if (ROOT / "cgroup.controllers").exists() else []
     if not folders:
         folders += [ROOT / "cpu" / name] if quota is not None else []
         folders += [ROOT / "cpuset" / name] if cpus else []
+        folders += [ROOT / "pids" / name] if tasks is not None else []
     for folder in folders:
         folder.mkdir()
     try:
         _limit(folders, quota, cpus)
+        for folder in folders:
+            if tasks is not None and (folder / "pids.max").exists():
+                (folder / "pids.max").write_text(str(tasks))
         joins = " && ".join(f"echo $$ > {folder}/cgroup.procs" for folder in folders)
         yield ("sh", "-c", f'{joins} && exec "$@"', "sh")
     finally:

@@ -66,6 +66,7 @@ def run(arguments: list[str] | None = None) -> int:
     """
     # numpy's linear algebra would start a thread for every CPU when it is imported; nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_standard_streams()
     try:
         result = cli.main(arguments, standalone_mode=False)
         return result if isinstance(result, int) else ExitCode.OK
@@ -82,6 +83,13 @@ def run(arguments: list[str] | None = None) -> int:
         return _complain("interrupted", ExitCode.FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'system'}: {error.strerror or error}", ExitCode.CANNOT_WRITE)
+
+
+def _open_standard_streams() -> None:
+    """Put /dev/null where a parent has closed input, output or error: else a socket of ours would get such a number."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(handle, True)
+    os.close(handle)
 
 
 def _complain(message: str, code: ExitCode) -> int:

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,8 +20,12 @@ from tts_service.cli.options import read_settings, runtime_dir_of, settings_flag
 from tts_service.errors import ExitCode, Unavailable
 from tts_service.http_client import Connection
 from tts_service.log import set_up
-from tts_service.orphans import name_process
+from tts_service.orphans import name_process, reap_adopted
+from tts_service.room import check_room, gateway_needs, workers_needs
 from tts_service.settings import Loaded
+
+if TYPE_CHECKING:
+    from tts_workers.plan import Plan
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +57,9 @@ class Service:
                     self._stop()
                     return final
             if not ready and (ready := is_ready(self.url)):
-                click.echo(f"ready after {time.monotonic() - started_s:.1f} s")
+                _say(f"ready after {time.monotonic() - started_s:.1f} s")
+            if os.getpid() == 1:
+                reap_adopted({half.pid for half in self.halves})
             self._tick.wait(TICK_S)
             self._tick.clear()
         self._stop()
@@ -95,7 +101,8 @@ def command(config: Path | None, **flags: Any) -> int:
 
     gateway_settings = loaded.settings.gateway
     KeyRing.of(gateway_settings, os.environ)
-    describe_workers = _describe_workers(loaded)
+    plan = _plan(loaded)
+    check_room(gateway_needs(gateway_settings) + workers_needs([spec.n_threads for spec in plan.specs]))
     with listen(gateway_settings.host, gateway_settings.port) as listener:
         url = url_of(listener, gateway_settings.host)
         environment = child_environment(loaded, config, runtime_dir)
@@ -107,8 +114,16 @@ def command(config: Path | None, **flags: Any) -> int:
             listener,
             url,
         )
-        click.echo(f"tts-service {__version__} listening on {url}\n{describe_workers}\n{_try_it(url)}")
+        _say(f"tts-service {__version__} listening on {url}\n{_describe_workers(plan)}\n{_try_it(url)}")
         return service.run()
+
+
+def _say(text: str) -> None:
+    """Tell the operator. A log on a full disk, or a reader who has left, is no reason to end the service."""
+    try:
+        click.echo(text)
+    except OSError as error:
+        logger.warning("cannot write to standard output: %s", error)
 
 
 def is_ready(url: str) -> bool:
@@ -120,12 +135,16 @@ def is_ready(url: str) -> bool:
         return False
 
 
-def _describe_workers(loaded: Loaded) -> str:
-    """Return a line for each worker; refuses here, before anything is started, what cannot work."""
+def _plan(loaded: Loaded) -> Plan:
+    """Return the workers' plan; refuses here, before anything is started, what cannot work."""
     from tts_workers.plan import make_plan
     from tts_workers.sysfs import read_machine
 
-    plan = make_plan(loaded.settings, runtime_dir_of(loaded), read_machine(set(os.sched_getaffinity(0))))
+    return make_plan(loaded.settings, runtime_dir_of(loaded), read_machine(set(os.sched_getaffinity(0))))
+
+
+def _describe_workers(plan: Plan) -> str:
+    """Return a line for each worker."""
     lines = [
         f"  worker {spec.index}: {spec.engine} ({spec.pool}), {spec.n_threads} thread{'s' * (spec.n_threads > 1)} on "
         f"CPU {', '.join(map(str, spec.cpus))}, {spec.n_slots} slots"

@@ -27,16 +27,12 @@ from tts_service.gateway.disk_store import check_private
 from tts_service.gateway.listener import BACKLOG, listen, url_of
 from tts_service.gateway.result_cache import make_cache
 from tts_service.orphans import die_with_parent, name_process
+from tts_service.room import GATEWAY_DESCRIPTORS, MAX_CONNECTIONS, check_room, gateway_needs
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Settings
 from tts_service.versions import InstalledVersion
 
 logger = logging.getLogger(__name__)
-
-# Connections of one process, kept-alive ones included.
-MAX_CONNECTIONS = 4096
-# File descriptors that are no connections of clients.
-SPARE_DESCRIPTORS = 128
 
 
 class GatewayServer(BaseApplication):  # type: ignore[misc]
@@ -133,12 +129,12 @@ def _connections(n_threads: int) -> int:
     gunicorn's loop ends when it cannot accept one, and every stream of the process with it.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_CONNECTIONS + SPARE_DESCRIPTORS
+    wanted = MAX_CONNECTIONS + GATEWAY_DESCRIPTORS
     if soft < wanted:
         soft = min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     # Those beyond the threads are kept alive between requests.
-    return max(n_threads + 1, min(MAX_CONNECTIONS, soft - SPARE_DESCRIPTORS))
+    return max(n_threads + 1, min(MAX_CONNECTIONS, soft - GATEWAY_DESCRIPTORS))
 
 
 def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, reread: Callable[[], Settings]) -> None:
@@ -152,6 +148,7 @@ def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, re
     runtime_dir.prepare()
     if settings.gateway.cache_mib and settings.gateway.cache_dir:
         check_private(Path(settings.gateway.cache_dir).absolute())
+    check_room(gateway_needs(settings.gateway))
     if listener_fd is None and os.environ.get("LISTEN_PID") != str(os.getpid()):
         listener = listen(settings.gateway.host, settings.gateway.port)
         logger.info("listening on %s", url_of(listener, settings.gateway.host))

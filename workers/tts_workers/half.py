@@ -36,6 +36,7 @@ from tts_service.protocol import (
     WorkerHello,
     WorkerStatus,
 )
+from tts_service.room import check_room, workers_needs
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Settings
 from tts_service.versions import InstalledVersion
@@ -81,6 +82,7 @@ class WorkersHalf:
         self.runtime_dir.prepare()
         self.runtime_dir.lock("workers")
         plan = make_plan(self.settings, self.runtime_dir, read_machine(set(os.sched_getaffinity(0))))
+        check_room(workers_needs([spec.n_threads for spec in plan.specs]))
         self._poller = zmq.Poller()
         self.board = Switchboard(self.runtime_dir, self._gateway_unreachable)
         self.supervisor = Supervisor(plan.specs, self.settings.workers, self._poller)
