@@ -65,6 +65,8 @@ class Job(msgspec.Struct, frozen=True):
     """Monotonic time after which nobody wants it; 0 for none. A request that cannot be served by then is refused."""
     credit_bytes: int
     """Bytes of float32 audio that the gateway has room for."""
+    lone: bool = False
+    """True where the request has no other segment to be made: it gains from a worker that is wide."""
 
 
 class Voice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -209,6 +211,8 @@ class WorkerStatus(msgspec.Struct, frozen=True):
     steps: int
     step_seconds: float
     step_counts: list[int]
+    wide: bool = False
+    """True for the pool's worker that has all its CPUs, for lone segments."""
 
 
 class PoolStatus(msgspec.Struct, frozen=True):
@@ -502,6 +506,12 @@ class Assign(msgspec.Struct, frozen=True, tag=True):
     job: Job
 
 
+class Width(msgspec.Struct, frozen=True, tag=True):
+    """Compute on so many of the worker's threads from the next step on: others need the CPUs, or no longer do."""
+
+    n_threads: int
+
+
 class Stop(msgspec.Struct, frozen=True, tag=True):
     """Finish what is in the slots, then leave."""
 
@@ -509,7 +519,7 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
 FromGateway = Hello | Submit | Cancel | Rekey | StatusQuery | MetricsQuery | RequestReport | Alive | Drain | Bye
 ToGateway = Welcome | Refused | Introduce | Catalogue | Beat | Status | Metrics | Chunk | Done | Failed | Cancelled
 FromWorker = WorkerHello | PhaseChange | Ready | Credit | Report | Leaving | Chunk | Done | Failed | Cancelled
-ToWorker = Assign | Cancel | Rekey | Stop
+ToWorker = Assign | Cancel | Rekey | Width | Stop
 Message = FromGateway | ToGateway | FromWorker | ToWorker
 
 M = TypeVar("M")

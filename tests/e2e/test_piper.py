@@ -14,7 +14,7 @@ from support.asr import Recognizer, word_error_rate
 from support.piper_voices import JOE, cache_directory, joe_directory
 from support.samples import from_pcm
 from support.sentences import PLAIN
-from support.service import Service, engine_options, running
+from support.service import Service, engine_options, running, wait_until
 from support.synthetic_vits import Build, write_voice
 
 pytestmark = pytest.mark.system
@@ -65,7 +65,7 @@ def test_the_same_request_has_the_same_bytes_on_either_worker(piper: Service) ->
     with ThreadPoolExecutor(4) as threads:
         answers = list(threads.map(lambda _: native(piper, LONG, seed=3), range(4)))
     assert len(set(answers)) == 1
-    assert all(worker["segments_done"] for worker in piper.workers())
+    assert all(worker["segments_done"] for worker in piper.workers() if not worker["wide"])
     assert native(piper, LONG, seed=4) != answers[0]
 
 
@@ -88,7 +88,7 @@ def test_threads_are_the_one_that_computes_and_zeromqs(piper: Service) -> None:
         native(piper, text)
     piper.speak("x", voice="nobody")
     for worker in piper.workers():
-        assert worker["live_threads"] == 1 + ZEROMQ_THREADS
+        assert worker["live_threads"] == worker["threads"] + ZEROMQ_THREADS
         assert worker["faults"] == []
 
 
@@ -122,6 +122,7 @@ def mapped(pid: int, name: str) -> tuple[int, int]:
 
 
 def test_workers_share_the_memory_of_the_weights(piper: Service) -> None:
+    wait_until(lambda: all(worker["state"] == "ready" for worker in piper.workers()), 60.0, "warm workers")
     for worker in piper.workers():
         rss, pss = mapped(worker["pid"], "weights.bin")
         assert rss > 40_000

@@ -24,10 +24,12 @@ from tts_service.protocol import (
     Submit,
     ToGateway,
     ToWorker,
+    Width,
 )
 from tts_workers.dispatcher import Dispatcher
 from tts_workers.jobqueue import JobQueue
-from tts_workers.pool import Pool, WorkerLink
+from tts_workers.link import WorkerLink
+from tts_workers.pool import Pool
 
 M = TypeVar("M")
 Last = Done | Failed | Cancelled
@@ -39,13 +41,26 @@ def key(name: str) -> JobKey:
 
 
 class DispatcherWorld:
-    """`n_slots` has a number for each worker; all are of one pool unless `pools` names one for each."""
+    """`n_slots` has a number for each worker; all are of one pool unless `pools` names one for each.
 
-    def __init__(self, *n_slots: int, queue_limit: int = 100, pools: tuple[str, ...] = (), warm: bool = True) -> None:
+    With `wide`, the first pool has a wide worker, too, with the last index.
+    """
+
+    def __init__(
+        self,
+        *n_slots: int,
+        queue_limit: int = 100,
+        pools: tuple[str, ...] = (),
+        warm: bool = True,
+        wide: bool = False,
+    ) -> None:
         names = pools or ("default",) * len(n_slots)
         self.pools = {name: Pool(name, "", 0, JobQueue(queue_limit)) for name in dict.fromkeys(names)}
         for index, (name, slots) in enumerate(zip(names, n_slots, strict=True)):
             self.pools[name].workers.append(WorkerLink(index, name, slots))
+        if wide:
+            n_threads = len(self.pools[names[0]].workers)
+            self.pools[names[0]].wide = WorkerLink(len(names), names[0], 1, n_threads=n_threads)
         self.dispatcher = Dispatcher(self.pools, "life-1", self._to_gateway, self._to_worker)
         self.sent: list[tuple[bytes, ToGateway, bytes | None]] = []
         self.orders: list[tuple[int, ToWorker]] = []
@@ -126,6 +141,10 @@ class DispatcherWorld:
     def assigned(self, index: int | None = None) -> list[JobKey]:
         """Return the jobs that a worker, or any, has been given, in order."""
         return [m.job.key for to, m in self.orders if isinstance(m, Assign) and index in (None, to)]
+
+    def widths(self, index: int) -> list[int]:
+        """Return the numbers of threads that a worker has been told to compute on, in order."""
+        return [m.n_threads for to, m in self.orders if isinstance(m, Width) and to == index]
 
     def told_to_cancel(self, index: int) -> list[JobKey]:
         """Return the jobs that a worker has been told to drop."""

@@ -50,6 +50,7 @@ from tts_service.protocol import (
     Stop,
     Submit,
     Welcome,
+    Width,
     WorkerHello,
     WorkerStats,
     WorkerStatus,
@@ -85,6 +86,7 @@ WORKER_STATUS = WorkerStatus(
     steps=80,
     step_seconds=0.1,
     step_counts=[80, 0],
+    wide=True,
 )
 STATS = WorkerStats(
     slots_active=1,
@@ -120,7 +122,7 @@ REQUEST_REPORT = RequestReport(
 
 EXAMPLES: list[Message] = [
     Hello(protocol=1, package="0.1.0"),
-    Submit(job(segment=3, attempt=2, from_sample=480)),
+    Submit(job(segment=3, attempt=2, from_sample=480, lone=True)),
     Cancel(KEY),
     StatusQuery(281474976710655),
     MetricsQuery(5),
@@ -165,6 +167,7 @@ EXAMPLES: list[Message] = [
     Failed(KEY, "queue_full", "300 segments are waiting", "input", 2.5, alone=True, killed=True),
     Cancelled(KEY),
     Assign(job(segment=3, attempt=2)),
+    Width(3),
     Stop(),
 ]
 

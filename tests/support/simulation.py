@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from support.pools import engine, job
 from tts_service.protocol import Job, JobKey, Pace, Ready, Runtime
 from tts_workers.jobqueue import JobQueue, Order, Waiting
-from tts_workers.pool import Pool, WorkerLink
+from tts_workers.link import WorkerLink
+from tts_workers.pool import Pool
 from tts_workers.slots import SlotState, SlotTable
 
 CHAR_S = 0.06

@@ -182,12 +182,12 @@ class Speech:
             if not self._budget.take(room_bytes, must=not self._open):
                 return
             self._pace.add(len(text))
+            self._next = next(self._pieces, None)
             segment = Segment(self._job(index, piece, room_bytes), piece, room_bytes)
             self._open.append(segment)
             self.account.segments += 1
             if not self._recall(segment):
                 self._submit(segment)
-            self._next = next(self._pieces, None)
 
     def _job(self, index: int, piece: SegmentText, room_bytes: int) -> Job:
         utterance = self._utterance
@@ -212,6 +212,7 @@ class Speech:
             alone=False,
             give_up_s=self._give_up_s,
             credit_bytes=room_bytes,
+            lone=self._next is None and not self._open,
         )
 
     def _recall(self, segment: Segment) -> bool:
@@ -331,5 +332,6 @@ class Speech:
             key=JobKey(key.request_id, key.segment, key.attempt + 1),
             from_sample=segment.n_received,
             alone=segment.job.alone or code in SUSPICIOUS,
+            lone=self._next is None and len(self._open) == 1,
         )
         self._submit(segment)

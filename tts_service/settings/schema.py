@@ -271,6 +271,13 @@ class PoolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: Annotated[
         int, _meta("Intra-op threads of each process; 0 for what the engine prefers.", ge=0, le=1024)
     ] = 0
+    wide: Annotated[
+        bool | Literal["auto"],
+        _meta(
+            "One more process, with a thread on each CPU of the pool, which speaks lone sentences while nothing else "
+            "goes on. auto: where the engine gains from it and its samples do not depend on the number of threads."
+        ),
+    ] = "auto"
     weight: Annotated[float, _meta("Share of the cores, among the pools that leave `workers` at 0.", gt=0, le=1000)] = (
         1.0
     )

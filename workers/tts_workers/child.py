@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -37,8 +38,11 @@ class Child:
         self.exit_status: int | None = None
         """Of the last life; negative for a signal."""
         self.finished_a_segment = False
-        self.start_at_s = 0.0
-        """Monotonic time of the next start, while no process lives."""
+        # A wide worker waits until told, so that it keeps no other from getting ready.
+        self.start_at_s = math.inf if spec.wide else 0.0
+        """Monotonic time of the next start, while no process lives; inf for none."""
+        self.left_out = False
+        """True once it is not to be started again."""
         self._process: subprocess.Popen[bytes] | None = None
         self._fruitless_deaths = 0
         self._heard_s = 0.0
@@ -153,7 +157,8 @@ class Child:
         self.last_exit, self.exit_status = self._killed_for or _describe(status), status
         self.exits[self._cause or _cause(status)] += 1
         self._fruitless_deaths = 0 if self.finished_a_segment else self._fruitless_deaths + 1
-        self.start_at_s = now + backoff_s(self._fruitless_deaths, self.settings.backoff_max_s)
+        pause_s = math.inf if self.left_out else backoff_s(self._fruitless_deaths, self.settings.backoff_max_s)
+        self.start_at_s = now + pause_s
         if self._successor is not None:
             self._fruitless_deaths, self.start_at_s = 0, now
             self._follow()

@@ -76,6 +76,10 @@ class SynthesisCore:
         if slot is not None and slot.job is not None:
             slot.job = msgspec.structs.replace(slot.job, deadline_s=deadline_s)
 
+    def set_width(self, n_threads: int) -> None:
+        """Compute on so many threads from the next step on."""
+        self.engine.set_width(n_threads)
+
     def advance(self) -> None:
         """Prepare one segment, else make one engine step, else do nothing. EngineBroken ends the process."""
         slot = self.slots.to_prepare()

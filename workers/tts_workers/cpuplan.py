@@ -45,6 +45,8 @@ class CpuPlan:
     """Where everything runs, and what the operator should know about it."""
 
     workers: list[WorkerCpus] = field(default_factory=list)
+    wide: list[WorkerCpus] = field(default_factory=list)
+    """Wide workers, on the CPUs of their pools' other workers."""
     reserved: list[int] = field(default_factory=list)
     """CPUs kept free of workers, for the gateway and the system."""
     unused: list[int] = field(default_factory=list)

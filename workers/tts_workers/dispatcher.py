@@ -45,9 +45,12 @@ from tts_service.protocol import (
     ToGateway,
     ToWorker,
     Welcome,
+    Width,
 )
 from tts_workers.jobqueue import Waiting
-from tts_workers.pool import Pool, Running, WorkerLink
+from tts_workers.link import Running, WorkerLink
+from tts_workers.pool import Pool
+from tts_workers.widening import width
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +86,7 @@ class Dispatcher:
         self.draining = False
         self.closed = False
         self.gateways: dict[bytes, GatewayLink] = {}
-        self.workers = {worker.index: worker for pool in pools.values() for worker in pool.workers}
+        self.workers = {worker.index: worker for pool in pools.values() for worker in pool.all_workers}
         self._to_gateway = to_gateway
         self._to_worker = to_worker
         self._waited = waited
@@ -195,7 +198,7 @@ class Dispatcher:
     def _drop_jobs_of(self, identity: bytes) -> None:
         for pool in self.pools.values():
             pool.remove_of(identity)
-            for worker in pool.workers:
+            for worker in pool.all_workers:
                 for key in [key for key, running in worker.jobs.items() if running.gateway == identity]:
                     self._to_worker(worker.index, Cancel(key))
 
@@ -234,7 +237,7 @@ class Dispatcher:
         self._stop_if_retired(worker)
         if isinstance(message, Done):
             rate_hz = pool.engine.sample_rate_hz if pool.engine else 1
-            pool.estimate.learn(len(running.job.text), message.compute_s, message.n_samples / rate_hz)
+            pool.finished(worker, len(running.job.text), message.compute_s, message.n_samples / rate_hz)
             message = msgspec.structs.replace(message, worker=worker.index, queue_s=running.queue_s)
         self._reply(running, message)
 
@@ -269,6 +272,14 @@ class Dispatcher:
             worker, waiting = assignment
             self._waited(pool.name, now - waiting.since_s)
             self._to_worker(worker.index, Assign(waiting.job))
+        self._tell_width(pool)
+
+    def _tell_width(self, pool: Pool) -> None:
+        """Tell a wide worker that has a job how many threads it may compute on now, where that has changed."""
+        wide = pool.wide
+        if wide is not None and wide.jobs and (n_threads := width(pool.workers, wide)) != wide.width:
+            wide.width = n_threads
+            self._to_worker(wide.index, Width(n_threads))
 
     # The whole
 
@@ -297,7 +308,8 @@ class Dispatcher:
     def catalogue(self) -> Catalogue:
         """Return what gateways need to know about the pools as they are now."""
         infos = [info for pool in self.pools.values() if (info := pool.info()) is not None]
-        warm = all(worker.was_ready for worker in self.workers.values())
+        # A wide worker only comes when the others are there.
+        warm = all(pool.is_warm for pool in self.pools.values())
         return Catalogue(infos, warm, self.draining, self.closed, next(iter(self.pools), ""))
 
     def announce(self) -> None:

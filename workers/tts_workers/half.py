@@ -142,11 +142,14 @@ class WorkersHalf:
             child.kill(f"it is version {message.package}, this process is {__version__}", "version")
             self._stop(ExitCode.STALE_VERSION)
         elif isinstance(message, Ready):
-            self._check_total_memory()
+            self._check_total_memory(child)
+            if self._was_warm:
+                self.supervisor.start_wide(time.monotonic())
 
-    def _check_total_memory(self) -> None:
+    def _check_total_memory(self, child: Child) -> None:
         """Refuse to go into service with more than the limit; later growth is for the limit of each worker."""
         if self._was_warm:
+            self._check_room_for_wide(child)
             return
         self._was_warm = self.dispatcher.catalogue().warm
         limit_mib = self.settings.workers.memory_total_mib
@@ -156,7 +159,15 @@ class WorkersHalf:
             self._stop(ExitCode.CANNOT_START)
         elif self._was_warm:
             self.notifier.ready()
-            self.notifier.status(f"{len(self.supervisor.children)} workers, all have been warm")
+            self.notifier.status(f"{self.supervisor.n_ordinary} workers, all have been warm")
+
+    def _check_room_for_wide(self, child: Child) -> None:
+        """Do without a wide worker that has no room in the memory for all."""
+        limit_mib = self.settings.workers.memory_total_mib
+        if not limit_mib or not child.spec.wide or (total_mib := self.supervisor.total_rss_mib()) <= limit_mib:
+            return
+        child.left_out = True
+        child.kill(f"with it all need {total_mib:.0f} MiB, workers.memory_total_mib is {limit_mib}", "memory")
 
     def _receive_from_gateways(self, now: float) -> None:
         for identity, message in self.board.from_gateways():

@@ -133,6 +133,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[WorkerStatus], float]], ...] = (
     ("effective_cores", "CPU time over wall time of the recent busy time.", lambda w: w.effective_cores),
     ("resident_bytes", "Resident set size.", lambda w: w.rss_bytes),
     ("proportional_bytes", "Proportional set size: shared pages count by their users.", lambda w: w.pss_bytes),
+    ("wide", "1 for a worker on all CPUs of its pool, for lone segments.", lambda w: float(w.wide)),
     ("slots", "Slots of the worker.", lambda w: w.slots["total"]),
     ("slots_active", "Slots with a segment in them.", lambda w: w.slots["active"]),
     ("plan_faults", "Ways in which the process differs from its plan.", lambda w: len(w.faults)),

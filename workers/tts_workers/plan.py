@@ -6,14 +6,17 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from tts_service.errors import CannotStart, SettingsError
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import PoolSettings, Settings
-from tts_workers.cpuplan import AUTO, CpuPlan, PoolDemand, WorkerCpus, make_cpu_plan
+from tts_workers.cpuplan import AUTO, CpuPlan, PoolDemand, WorkerCpus, make_cpu_plan, wide_worker
 from tts_workers.engines import EngineOptions, engine_class
 from tts_workers.jobqueue import JobQueue
+from tts_workers.link import WorkerLink
 from tts_workers.machine import Machine, cpu_ranges, read_cpu_list
-from tts_workers.pool import Pool, WorkerLink
+from tts_workers.pool import Pool
 from tts_workers.spec import WorkerSpec
 
 RANDOM_SEED = -1
@@ -25,7 +28,7 @@ class Plan:
 
     cpu_plan: CpuPlan
     specs: list[WorkerSpec]
-    """One a worker, in the order of their indices."""
+    """One a worker, in the order of their indices; the wide ones come last."""
     pools: dict[str, Pool]
 
 
@@ -45,8 +48,37 @@ def make_plan(settings: Settings, runtime_dir: RuntimeDir, machine: Machine) -> 
     specs = []
     for index, worker in enumerate(cpu_plan.workers):
         specs.append(_spec(index, worker, settings, runtime_dir))
-        pools[worker.pool].workers.append(WorkerLink(index, worker.pool, settings.pools[worker.pool].slots))
+        link = WorkerLink(index, worker.pool, settings.pools[worker.pool].slots, n_threads=worker.n_threads)
+        pools[worker.pool].workers.append(link)
+    _add_wide_workers(cpu_plan, settings)
+    for index, worker in enumerate(cpu_plan.wide, len(specs)):
+        specs.append(msgspec.structs.replace(_spec(index, worker, settings, runtime_dir), wide=True, n_slots=1))
+        pools[worker.pool].wide = WorkerLink(index, worker.pool, 1, n_threads=worker.n_threads)
     return Plan(cpu_plan, specs, pools)
+
+
+def _add_wide_workers(cpu_plan: CpuPlan, settings: Settings) -> None:
+    """Plan a wide worker for each pool that is to have one, where there is anything to widen."""
+    for name, pool in settings.pools.items():
+        if not wants_wide(name, pool):
+            continue
+        if sum(worker.pool == name for worker in cpu_plan.workers) > 1:
+            cpu_plan.wide.append(wide_worker(cpu_plan, name))
+        elif pool.wide is True:
+            cpu_plan.warnings.append(f"{name} gets no wide worker: its only worker has all of the pool's CPUs")
+
+
+def wants_wide(name: str, pool: PoolSettings) -> bool:
+    """Return whether the pool is to have a wide worker. SettingsError where one is asked for that cannot be."""
+    engine = engine_class(pool.engine)
+    if pool.wide == "auto":
+        return engine.thread_invariant and engine.divides_work
+    if pool.wide and not engine.thread_invariant:
+        raise SettingsError(
+            f"pools.{name}.wide = true: the samples of engine {pool.engine} depend on the number of threads; "
+            'use "auto" or false'
+        )
+    return pool.wide
 
 
 def restrict(machine: Machine, wanted: str) -> Machine:

@@ -22,6 +22,9 @@ def draw_plan(machine: Machine, plan: CpuPlan) -> str:
     for index, worker in enumerate(plan.workers):
         threads = f"{worker.n_threads} thread{'s' * (worker.n_threads > 1)}"
         lines.append(f"worker {index}: pool {worker.pool}, {threads} on CPU {cpu_ranges(worker.cpus)}")
+    for index, worker in enumerate(plan.wide, len(plan.workers)):
+        where = cpu_ranges(worker.cpus)
+        lines.append(f"worker {index}: pool {worker.pool}, wide, up to {worker.n_threads} threads on CPU {where}")
     lines += [f"warning: {warning}" for warning in dict.fromkeys(plan.warnings)]
     return "\n".join(lines)
 
@@ -36,6 +39,7 @@ def plan_as_json(machine: Machine, plan: CpuPlan) -> str:
             "quota": machine.quota,
         },
         "workers": [asdict(worker) for worker in plan.workers],
+        "wide": [asdict(worker) for worker in plan.wide],
         "reserved": plan.reserved,
         "unused": plan.unused,
         "warnings": list(dict.fromkeys(plan.warnings)),

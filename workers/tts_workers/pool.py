@@ -11,46 +11,8 @@ import msgspec
 from tts_service.protocol import EngineInfo, Job, JobKey, PoolInfo, PoolStatus, Ready, WorkerStats
 from tts_workers.estimate import Estimate
 from tts_workers.jobqueue import JobQueue, Waiting
-
-
-@dataclass
-class Running:
-    """A job in a worker's slot."""
-
-    job: Job
-    gateway: bytes
-    queue_s: float
-
-
-@dataclass
-class WorkerLink:
-    """The dispatcher's view of one synthesis process, through all its lives."""
-
-    index: int
-    pool: str
-    n_slots: int
-    ready: Ready | None = None
-    """What the present life said when it was warm; None before."""
-    was_ready: bool = False
-    """True once any life has been warm."""
-    credits: int = 0
-    """Slots known to be free."""
-    jobs: dict[JobKey, Running] = field(default_factory=dict)
-    stats: WorkerStats = field(default_factory=WorkerStats)
-    """Counters of the present life."""
-    past: WorkerStats = field(default_factory=WorkerStats)
-    """Counters of the earlier lives together."""
-    retiring: bool = False
-    """True while the process finishes what it has, to be replaced."""
-    clearing: bool = False
-    """True while it finishes what it has, to take a suspect alone."""
-    alone: bool = False
-    """True while it runs a suspect, and nothing beside it."""
-
-    @property
-    def n_free(self) -> int:
-        """Slots that may be given a job."""
-        return 0 if self.retiring or self.clearing or self.alone else self.credits
+from tts_workers.link import Running, WorkerLink
+from tts_workers.widening import assignable, lone_for_wide
 
 
 @dataclass
@@ -67,6 +29,9 @@ class Pool:
     max_wait_s: float = 30.0
     """A new request whose expected wait is longer is refused."""
     workers: list[WorkerLink] = field(default_factory=list)
+    """All but the wide one."""
+    wide: WorkerLink | None = None
+    """On all CPUs of the pool, for lone jobs while nothing else is going on; see widening.py."""
     suspects: deque[Waiting] = field(default_factory=deque)
     """Jobs that were running when a worker died; each is tried again alone."""
     estimate: Estimate = field(default_factory=Estimate)
@@ -78,7 +43,18 @@ class Pool:
         """Note that a worker is warm; what it loaded is the pool's engine from now on."""
         worker.ready, worker.was_ready = ready, True
         self.engine, self.generation = ready.engine, ready.generation
-        self.estimate.learn(ready.pace.n_chars, ready.pace.work_s, ready.pace.audio_s)
+        if worker is not self.wide:
+            self.estimate.learn(ready.pace.n_chars, ready.pace.work_s, ready.pace.audio_s)
+
+    def finished(self, worker: WorkerLink, n_chars: int, work_s: float, audio_s: float) -> None:
+        """Learn from a segment that has been finished."""
+        # Estimates are of ordinary workers: what a wide one needs says nothing of them.
+        self.estimate.learn(n_chars, self.estimate.work_s(n_chars) if worker is self.wide else work_s, audio_s)
+
+    @property
+    def all_workers(self) -> list[WorkerLink]:
+        """The wide one included."""
+        return self.workers if self.wide is None else [*self.workers, self.wide]
 
     def went_down(self, worker: WorkerLink) -> list[Running]:
         """Note the end of a worker's process; return the jobs it had."""
@@ -86,6 +62,7 @@ class Pool:
         worker.past = add_stats(worker.past, worker.stats)
         worker.ready, worker.credits, worker.stats = None, 0, WorkerStats()
         worker.retiring = worker.clearing = worker.alone = False
+        worker.width = 0
         worker.jobs.clear()
         return lost
 
@@ -102,13 +79,21 @@ class Pool:
 
     def next_assignment(self, now: float) -> tuple[WorkerLink, Waiting] | None:
         """Take the next job and the worker for it; None when either is missing."""
-        pair = self._suspect_for_idle() or self._first_for_free(now)
+        pair = self._lone_for_wide() or self._suspect_for_idle() or self._first_for_free(now)
         if pair is None:
             return None
         worker, waiting = pair
         worker.credits -= 1
         worker.jobs[waiting.job.key] = Running(waiting.job, waiting.gateway, now - waiting.since_s)
         return pair
+
+    def _lone_for_wide(self) -> tuple[WorkerLink, Waiting] | None:
+        """Take the only job of the pool for its wide worker, where that gains from it."""
+        waiting = [*self.suspects, *self.queue] if self.wide is not None and self.wide.n_free else []
+        if self.wide is None or not lone_for_wide([other.job for other in waiting], self.workers, self.wide):
+            return None
+        self.remove(waiting[0].job.key, waiting[0].gateway)
+        return self.wide, waiting[0]
 
     def _first_for_free(self, now: float) -> tuple[WorkerLink, Waiting] | None:
         """Take the job that is due first for the worker with the most free slots.
@@ -118,7 +103,9 @@ class Pool:
         waiting = self.queue.first()
         if waiting is None:
             return None
-        worker = max(self._able(waiting.job), key=lambda candidate: candidate.n_free, default=None)
+        free = assignable(self.workers, self.wide, waiting.due_s)
+        able = [worker for worker in self._able(waiting.job) if worker in free]
+        worker = max(able, key=lambda candidate: candidate.n_free, default=None)
         if worker is None or worker.n_free == 0:
             return None
         keeps_one = worker.n_slots > 1 and self.queue.order == "deadline"
@@ -152,7 +139,7 @@ class Pool:
 
     def has_jobs_of(self, generation: str) -> bool:
         """Return True while a job of this model waits or runs."""
-        running = (found.job for worker in self.workers for found in worker.jobs.values())
+        running = (found.job for worker in self.all_workers for found in worker.jobs.values())
         waiting = (found.job for found in (*self.queue, *self.suspects))
         return any(job.generation == generation for job in (*running, *waiting))
 
@@ -177,8 +164,13 @@ class Pool:
 
     def find(self, key: JobKey, gateway: bytes) -> WorkerLink | None:
         """Return the worker that has the job that this gateway knows by this key, if any."""
-        found = ((worker, worker.jobs.get(key)) for worker in self.workers)
+        found = ((worker, worker.jobs.get(key)) for worker in self.all_workers)
         return next((worker for worker, running in found if running is not None and running.gateway == gateway), None)
+
+    @property
+    def is_warm(self) -> bool:
+        """True once every worker has been ready; the wide one only comes then."""
+        return all(worker.was_ready for worker in self.workers)
 
     @property
     def n_ready(self) -> int:
@@ -193,7 +185,7 @@ class Pool:
         batched = self.engine is not None and self.engine.stepping == "batched"
         running = sum(
             len(other.job.text)
-            for worker in self.workers
+            for worker in self.all_workers
             for other in worker.jobs.values()
             # What is due later steps aside, but where all slots step together.
             if batched or other.job.deadline_s <= due_s
@@ -224,7 +216,7 @@ class Pool:
             name=self.name,
             queued=len(self.queue) + len(self.suspects),
             queue_limit=self.queue.limit,
-            running=sum(len(worker.jobs) for worker in self.workers),
+            running=sum(len(worker.jobs) for worker in self.all_workers),
             oldest_s=round(self.queue.oldest_s(now), 3),
         )
 

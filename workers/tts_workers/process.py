@@ -32,6 +32,7 @@ from tts_service.protocol import (
     Report,
     Stop,
     ToWorker,
+    Width,
     WorkerHello,
     decode,
     encode,
@@ -152,6 +153,8 @@ class WorkerProcess:
             core.cancel(message.key)
         elif isinstance(message, Rekey):
             core.rekey(message.key, message.deadline_s)
+        elif isinstance(message, Width):
+            core.set_width(message.n_threads)
         elif isinstance(message, Stop):
             self._stopping = True
 

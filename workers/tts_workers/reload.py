@@ -22,7 +22,10 @@ from tts_workers.supervisor import Supervisor
 logger = logging.getLogger(__name__)
 
 # The plan rests on these: workers cannot change them one by one.
-_FIXED = {"workers": ("cpus", "reserve_cpus"), "pools": ("engine", "workers", "threads", "weight", "slots", "order")}
+_FIXED = {
+    "workers": ("cpus", "reserve_cpus"),
+    "pools": ("engine", "workers", "threads", "wide", "weight", "slots", "order"),
+}
 
 
 class Reloader:
@@ -70,7 +73,7 @@ class Reloader:
             return
         self.failure, self._before = "", self.settings
         logger.info("reloading: replacing %d workers one by one", len(self._supervisor.children))
-        self._take(settings, {child.spec.index for child in self._supervisor.children})
+        self._take(settings, {child.spec.index for child in self._supervisor.children if not child.left_out})
 
     def _take(self, settings: Settings, indices: set[int]) -> None:
         self.settings = settings

@@ -38,6 +38,8 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     n_slots: int
     heartbeat_s: float
     log_level: str
+    wide: bool = False
+    """True for the pool's worker that has all its CPUs, for lone segments."""
 
     @property
     def identity(self) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tts_service import procfs
 from tts_service.protocol import WorkerStatus
 from tts_workers.child import Child
-from tts_workers.pool import WorkerLink, add_stats
+from tts_workers.link import WorkerLink
+from tts_workers.pool import add_stats
 
 
 def worker_status(child: Child, link: WorkerLink, *, stopping: bool) -> WorkerStatus:
@@ -38,4 +39,5 @@ def worker_status(child: Child, link: WorkerLink, *, stopping: bool) -> WorkerSt
         steps=stats.steps,
         step_seconds=round(stats.step_seconds, 6),
         step_counts=stats.step_counts,
+        wide=child.spec.wide,
     )

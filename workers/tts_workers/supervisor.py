@@ -53,6 +53,17 @@ class Supervisor:
                 # The loop hears of its end at once.
                 self._poller.register(child.pidfd, zmq.POLLIN)
 
+    def start_wide(self, now: float) -> None:
+        """Let the wide workers start for the first time: all others have been warm."""
+        for child in self.children:
+            if child.spec.wide and not child.spec.incarnation:
+                child.start_at_s = min(child.start_at_s, now)
+
+    @property
+    def n_ordinary(self) -> int:
+        """Workers that are not wide."""
+        return sum(not child.spec.wide for child in self.children)
+
     def next_start_s(self, default: float) -> float:
         """Return the monotonic time at which the next dead process is due."""
         return min((child.start_at_s for child in self.children if not child.pid), default=default)
@@ -84,6 +95,8 @@ class Supervisor:
 
     def _recycle_if_grown(self, child: Child, dispatcher: Dispatcher) -> None:
         limit_mib = self.settings.memory_limit_mib
+        if dispatcher.workers[child.spec.index].retiring:
+            return
         neighbours = dispatcher.pools[child.spec.pool].workers
         # One of a pool at a time: equal load makes equal growth.
         if not limit_mib or any(worker.retiring or worker.ready is None for worker in neighbours):

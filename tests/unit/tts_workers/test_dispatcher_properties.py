@@ -41,10 +41,13 @@ class FakeWorker:
 class DispatcherMachine(RuleBasedStateMachine):
     """Two gateways and some workers, of which any may vanish at any moment, and come back."""
 
-    @initialize(n_slots=st.lists(st.integers(1, 3), min_size=1, max_size=3), limit=st.integers(1, 6))
-    def start(self, n_slots: list[int], limit: int) -> None:
-        self.world = DispatcherWorld(*n_slots, queue_limit=limit)
-        self.workers = [FakeWorker(n) for n in n_slots]
+    @initialize(
+        n_slots=st.lists(st.integers(1, 3), min_size=1, max_size=3), limit=st.integers(1, 6), wide=st.booleans()
+    )
+    def start(self, n_slots: list[int], limit: int, wide: bool) -> None:
+        has_wide = wide and len(n_slots) > 1
+        self.world = DispatcherWorld(*n_slots, queue_limit=limit, wide=has_wide)
+        self.workers = [FakeWorker(n) for n in [*n_slots, *[1] * has_wide]]
         self.n_read = 0
         self.n_jobs = 0
         self.owner: dict[JobKey, tuple[bytes, int]] = {}
@@ -65,12 +68,19 @@ class DispatcherMachine(RuleBasedStateMachine):
             if self.workers[index].alive and (stopped := self.workers[index].read(order)) is not None:
                 self.world.end(index, Cancelled(stopped))
 
-    @rule(gateway=gateways, segment=st.integers(0, 1), n=st.integers(1, 4), alone=st.sampled_from([False, False, True]))
-    def submit(self, gateway: bytes, segment: int, n: int, alone: bool) -> None:
+    @rule(
+        gateway=gateways,
+        segment=st.integers(0, 1),
+        n=st.integers(1, 4),
+        alone=st.sampled_from([False, False, True]),
+        lone=st.booleans(),
+    )
+    def submit(self, gateway: bytes, segment: int, n: int, alone: bool, lone: bool) -> None:
         for _ in range(n if self.lives_now(gateway) else 0):
             self.n_jobs += 1
             was_full = self.world.pools["default"].queue.is_full
-            key = self.world.submit(f"r{self.n_jobs}", gateway, segment=segment, attempt=1 + alone, alone=alone).key
+            request, attempt = f"r{self.n_jobs}", 1 + alone
+            key = self.world.submit(request, gateway, segment=segment, attempt=attempt, alone=alone, lone=lone).key
             self.owner[key] = (gateway, self.lives[gateway])
             codes = [last.code for _, last in self.world.lasts(key) if isinstance(last, Failed)]
             if self.draining:
@@ -100,7 +110,7 @@ class DispatcherMachine(RuleBasedStateMachine):
                 self.world.end(index, done if ending == "done" else Failed(key, "engine_failed", ""))
 
     @precondition(lambda self: self.n_jobs > 3)
-    @rule(which=st.integers(0, 2), read_first=st.booleans())
+    @rule(which=st.integers(0, 3), read_first=st.booleans())
     def kill_or_revive_a_worker(self, which: int, read_first: bool) -> None:
         if read_first:
             self.read_orders()
@@ -135,6 +145,15 @@ class DispatcherMachine(RuleBasedStateMachine):
     def drain(self) -> None:
         self.draining = True
         self.world.dispatcher.drain()
+
+    @invariant()
+    def no_more_threads_compute_than_there_are_cpus(self) -> None:
+        pool = self.world.pools["default"]
+        if pool.wide is not None and pool.wide.jobs:
+            # A suspect does not wait for the wide worker: its listener has waited long enough.
+            busy = sum(bool(worker.jobs) and not worker.alone for worker in pool.workers)
+            assert pool.wide.width >= 1
+            assert pool.wide.width + busy <= len(pool.workers)
 
     @invariant()
     def no_job_is_answered_twice_or_to_a_foreigner(self) -> None:

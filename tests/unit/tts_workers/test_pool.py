@@ -7,7 +7,8 @@ import pytest
 from support.pools import PACE, engine, job
 from tts_service.protocol import Ready, Runtime, WorkerStats
 from tts_workers.jobqueue import JobQueue, Waiting
-from tts_workers.pool import Pool, WorkerLink
+from tts_workers.link import WorkerLink
+from tts_workers.pool import Pool
 
 
 def ready(generation: str = "g1", **changes: object) -> Ready:

@@ -60,6 +60,10 @@ class Engine(ABC):
     info: EngineInfo
     preferred_threads = 1
     """Intra-op threads where the settings name none."""
+    thread_invariant = False
+    """As in `info`, for those who ask before anything is loaded."""
+    divides_work = True
+    """False where more threads than one are of no use."""
 
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
@@ -88,6 +92,10 @@ class Engine(ABC):
     @abstractmethod
     def release(self, sequence: Sequence) -> None:
         """Forget a sequence, finished or not. Never raises."""
+
+    def set_width(self, n_threads: int) -> None:
+        """Compute on so many of the budget's threads from the next step on; for engines that are `thread_invariant`."""
+        return
 
     def check_voice(self, job: Job) -> None:
         """Raise RequestFailed where the engine has no voice of the job's name."""

@@ -90,7 +90,7 @@ class HibariEngine(Engine):
             scripts=["LATIN", "GREEK"],
             stepping="turns",
             longest_step_s=0.5,
-            thread_invariant=False,
+            thread_invariant=self.thread_invariant,
             # Above 2 the network's shortest phonemes no longer get shorter.
             min_speed=0.25,
             max_speed=2.0,

@@ -56,6 +56,9 @@ class ToneSequence(Sequence):
 class ToneEngine(Engine):
     """See the module."""
 
+    thread_invariant = True
+    divides_work = False
+
     def __init__(self, options: EngineOptions) -> None:
         super().__init__(options)
         self.tone = read_options(ToneOptions, options.values, "tone")
@@ -77,7 +80,7 @@ class ToneEngine(Engine):
             scripts=[],
             stepping=self.tone.stepping,
             longest_step_s=self.tone.step_cost_s + self.tone.step_wait_s + 0.01,
-            thread_invariant=True,
+            thread_invariant=self.thread_invariant,
             min_speed=0.25,
             max_speed=4.0,
             mode_invariant=True,

@@ -28,6 +28,8 @@ class Crew:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
+        self.width = n_threads
+        """Threads that a call is shared among, the calling one included."""
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
 
     def start(self) -> None:
@@ -36,10 +38,14 @@ class Crew:
             threading.Thread(target=_help, args=(self._queue,), name=f"piper-{n}", daemon=True).start()
         weakref.finalize(self, _dismiss, self._queue, self.n_threads - 1)
 
+    def set_width(self, n_threads: int) -> None:
+        """Share the next calls among so many of the threads; the others sleep on."""
+        self.width = max(1, min(n_threads, self.n_threads))
+
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Return what `function` makes of each item, in order; raises what one of the calls raised."""
         work = _Work(function, items)
-        for _ in range(min(self.n_threads, len(items)) - 1):
+        for _ in range(min(self.width, len(items)) - 1):
             self._queue.put(work)
         work.take_part()
         return work.results()

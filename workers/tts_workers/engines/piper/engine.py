@@ -52,6 +52,8 @@ class PiperOptions(msgspec.Struct, frozen=True):
 class PiperEngine(Engine):
     """See the module."""
 
+    thread_invariant = True
+
     def __init__(self, options: EngineOptions) -> None:
         super().__init__(options)
         self.piper = read_options(PiperOptions, options.values, "piper")
@@ -114,7 +116,7 @@ class PiperEngine(Engine):
             scripts=[] if any(voice.phoneme_type == "text" for voice in voices) else sorted(scripts),
             stepping="turns",
             longest_step_s=max(model.facts.longest_step_s for model in models),
-            thread_invariant=True,
+            thread_invariant=self.thread_invariant,
             min_speed=MIN_SPEED,
             max_speed=MAX_SPEED,
             raw_phonemes=all(voice.phoneme_type == "espeak" for voice in voices),
@@ -145,6 +147,9 @@ class PiperEngine(Engine):
 
     def release(self, sequence: Sequence) -> None:
         pass
+
+    def set_width(self, n_threads: int) -> None:
+        self._crew.set_width(n_threads)
 
     def runtime(self) -> Runtime:
         runtime = session_runtime([self._bundle.session])

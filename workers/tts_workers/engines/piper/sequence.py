@@ -110,7 +110,7 @@ class PiperSequence(Sequence):
         z, facts = self._latents, self._model.facts
         assert z is not None
         # A stream's first sound is not kept waiting for larger blocks beside its own.
-        n_blocks = 1 if self._is_first else self._model.crew.n_threads
+        n_blocks = 1 if self._is_first else self._model.crew.width
         spans = [self._blocks.popleft() for _ in range(min(n_blocks, len(self._blocks)))]
         done = self._model.crew.map(lambda span: upsample(self._model.run, facts, z, span, self._speaker), spans)
         for span, upsampled in zip(spans, done, strict=True):
@@ -123,7 +123,7 @@ class PiperSequence(Sequence):
         n_frames = self._latents.shape[2]
         # Nor for the tiles after it.
         n_each = 1 if self._is_first else facts.step_frames // TILE_FRAMES
-        n_tiles = min(n_each * model.crew.n_threads, len(self._tiles))
+        n_tiles = min(n_each * model.crew.width, len(self._tiles))
         taken = [self._tiles.popleft() for _ in range(n_tiles)]
         waves = model.crew.map(lambda work: decode(model.run, facts, *work, n_frames, self._speaker), taken)
         return np.concatenate(waves)
