@@ -107,6 +107,20 @@ class EngineInfo(msgspec.Struct, frozen=True):
     """Steps of the text front end that the engine does itself, so that its texts are left alone there; or `all`."""
     raw_phonemes: bool = False
     """True where a text may have phonemes of the IPA in [[ ]]."""
+    word_times: bool = False
+    """True where it says when words are spoken; a voice that runs whole does not."""
+
+
+class Word(msgspec.Struct, frozen=True, array_like=True):
+    """A word of a segment, and when it is spoken."""
+
+    text_start: int
+    """Its first character in the segment's text."""
+    text_end: int
+    """The one after its last."""
+    start_sample: int
+    """Offset from the start of the segment."""
+    end_sample: int
 
 
 class PoolInfo(msgspec.Struct, frozen=True):
@@ -474,6 +488,8 @@ class Done(msgspec.Struct, frozen=True, tag=True):
     """Index of the worker; filled in by the dispatcher."""
     queue_s: float = 0.0
     """Time spent in the queue; filled in by the dispatcher."""
+    words: tuple[Word, ...] = ()
+    """All of the segment, in order, whatever attempts spoke them; () from an engine without word times."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):

@@ -7,6 +7,7 @@ Like the real thing it can answer late, out of order, twice, wrongly, or not at 
 from __future__ import annotations
 
 import functools
+import re
 import zlib
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ import numpy as np
 from tts_service.errors import Code
 from tts_service.gateway.channel import Audio, Channel, Event
 from tts_service.gateway.pcm import Float32
-from tts_service.protocol import Cancelled, Done, Failed, Job, JobKey
+from tts_service.protocol import Cancelled, Done, Failed, Job, JobKey, Word
 
 SAMPLES_PER_CHAR = 100
 
@@ -27,6 +28,12 @@ def audio_of(text: str) -> Float32:
     """Return the samples that this broker's workers make of a text: no two stretches of them are alike."""
     draws = np.random.default_rng(zlib.crc32(text.encode()))
     return draws.uniform(-0.9, 0.9, SAMPLES_PER_CHAR * len(text)).astype(np.float32)
+
+
+def words_of(text: str) -> tuple[Word, ...]:
+    """Return the words that this broker's workers make of a text: every character lasts equally long."""
+    spans = [match.span() for match in re.finditer(r"\w+", text)]
+    return tuple(Word(start, end, SAMPLES_PER_CHAR * start, SAMPLES_PER_CHAR * end) for start, end in spans)
 
 
 def answer_whole(broker: ScriptedBroker, job: Job) -> None:
@@ -80,7 +87,8 @@ class ScriptedBroker:
     def end(self, job: Job, n_samples: int | None = None, *, worker: int = 0, queue_s: float = 0.0) -> None:
         """Send Done; without `n_samples`, for the whole of the audio."""
         length = len(audio_of(job.text)) if n_samples is None else n_samples
-        self._put(Done(job.key, job.generation, length, compute_s=0.01, worker=worker, queue_s=queue_s))
+        done = Done(job.key, job.generation, length, 0.01, worker=worker, queue_s=queue_s, words=words_of(job.text))
+        self._put(done)
 
     def fail(self, job: Job, code: Code, message: str = "as scripted", *, alone: bool = False) -> None:
         """Send Failed."""

@@ -42,6 +42,7 @@ class SpokenRequest:
         cache: ResultCache | None = None,
         random_seed: bool = False,
         pause_s: float = 0.0,
+        keep_words: bool = True,
         **settings: Any,
     ) -> None:
         self.broker = ScriptedBroker(script)
@@ -70,6 +71,7 @@ class SpokenRequest:
             self.budget,
             check_client,
             cache,
+            keep_words=keep_words,
         )
         self.pieces = self.speech.audio()
 

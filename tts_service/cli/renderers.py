@@ -24,7 +24,7 @@ from tts_service.gateway.pcm import Float32, Int16
 from tts_service.gateway.result_cache import ResultCache, Store
 from tts_service.gateway.speech import Speech
 from tts_service.http_client import Connection
-from tts_service.protocol import Job, PoolInfo
+from tts_service.protocol import Job, PoolInfo, Word
 from tts_service.settings import GatewaySettings
 
 TIMEOUT_S = 120.0
@@ -50,11 +50,11 @@ class Renderer(Protocol):
 class StrictCache(ResultCache):
     """A cache that does not go on silently when something cannot be kept."""
 
-    def put(self, job: Job, pool: PoolInfo, samples: Float32) -> int:
+    def put(self, job: Job, pool: PoolInfo, samples: Float32, words: tuple[Word, ...] = ()) -> int:
         """See ResultCache. CannotKeep where it is not there afterwards."""
         # Another process may hold the directory for a moment.
         for _ in range(3):
-            n_evicted = super().put(job, pool, samples)
+            n_evicted = super().put(job, pool, samples, words)
             if self.get(job, pool) is not None:
                 return n_evicted
         raise CannotKeep("a finished segment could not be kept: is the disk full, or gateway.cache_mib too small?")

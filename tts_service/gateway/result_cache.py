@@ -10,13 +10,14 @@ import msgspec
 
 from tts_service import __version__
 from tts_service.gateway.disk_store import DiskStore
+from tts_service.gateway.finished_segment import FinishedSegment, pack, unpack
 from tts_service.gateway.memory_store import MemoryStore
 from tts_service.gateway.pcm import Float32
-from tts_service.protocol import CacheUse, Job, PoolInfo
+from tts_service.protocol import CacheUse, Job, PoolInfo, Word
 from tts_service.settings import GatewaySettings
 
 # Changes with whatever changes keys or the meaning of entries.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 KEY_BYTES = 32
 
 
@@ -39,15 +40,16 @@ class ResultCache:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def get(self, job: Job, pool: PoolInfo) -> Float32 | None:
-        """Return the whole audio of a job (n,), bit for bit what a worker would make of it, or None."""
-        samples = self._store.get(key_of(job, pool))
+    def get(self, job: Job, pool: PoolInfo) -> FinishedSegment | None:
+        """Return the whole audio of a job, bit for bit what a worker would make of it, and its words, or None."""
+        entry = self._store.get(key_of(job, pool))
+        segment = unpack(entry) if entry is not None else None
         # Made when longer segments were allowed: the engine shall say that it is too long.
-        return samples if samples is None or len(samples) <= job.max_samples else None
+        return segment if segment is None or len(segment.samples) <= job.max_samples else None
 
-    def put(self, job: Job, pool: PoolInfo, samples: Float32) -> int:
+    def put(self, job: Job, pool: PoolInfo, samples: Float32, words: tuple[Word, ...] = ()) -> int:
         """Keep the whole audio of a job; return how many others had to leave for it."""
-        return self._store.put(key_of(job, pool), samples)
+        return self._store.put(key_of(job, pool), pack(samples, words))
 
     def use(self) -> CacheUse:
         """Return how full it is."""

@@ -21,8 +21,9 @@ from tts_service.gateway.channel import Audio, Channel, Event
 from tts_service.gateway.pacing import WORTH_TELLING_S, Pace, priority_delay_s
 from tts_service.gateway.pcm import Float32, silence
 from tts_service.gateway.result_cache import ResultCache
+from tts_service.gateway.spoken_words import SpokenSegment, spoken_segment
 from tts_service.gateway.utterance import Utterance, segment_seed
-from tts_service.protocol import FLOAT32_BYTES, Done, Failed, Job, JobKey
+from tts_service.protocol import FLOAT32_BYTES, Done, Failed, Job, JobKey, Word
 from tts_service.settings import GatewaySettings
 from tts_service.text.segment import SegmentText
 
@@ -52,6 +53,9 @@ class Segment:
     done: bool = False
     kept: list[Float32] | None = None
     """All chunks so far of a segment that the cache shall have."""
+    words: tuple[Word, ...] = ()
+    first_sample: int = 0
+    """Where it begins in the request, known once it has begun."""
 
 
 @dataclass
@@ -94,9 +98,15 @@ class Speech:
         budget: AudioBudget,
         check_client: Callable[[], None],
         cache: ResultCache | None = None,
+        *,
+        keep_words: bool = False,
     ) -> None:
         now = time.monotonic()
         self.account = Account(now)
+        self.words: list[SpokenSegment] = []
+        """With `keep_words`: each segment, once all of it has come and before its last samples are handed out."""
+        self._keep_words = keep_words
+        self._n_samples = 0
         self._utterance = utterance
         self._pieces = enumerate(pieces)
         self._next = next(self._pieces, None)
@@ -128,6 +138,8 @@ class Speech:
             if not head.begun:
                 head.begun = True
                 yield from self._pause(head.text.pause_before_s)
+                head.first_sample = self._n_samples
+            self._note_words(head)
             while head.chunks:
                 yield self._counted(head.chunks.popleft())
                 self._heard_s = time.monotonic()
@@ -143,6 +155,11 @@ class Speech:
         samples = silence(seconds, self._heard_rate_hz)
         for start in range(0, len(samples), self._rate_hz):
             yield self._counted(samples[start : start + self._rate_hz])
+
+    def _note_words(self, head: Segment) -> None:
+        if head.done and self._keep_words:
+            index = head.job.key.segment
+            self.words.append(spoken_segment(index, head.text, head.first_sample, head.n_received, head.words))
 
     def close(self) -> None:
         """Cancel whatever is still being made."""
@@ -170,6 +187,7 @@ class Speech:
             self.account.dry_s += dry_s
         self._waited = False
         self.account.audio_s += len(samples) / self._heard_rate_hz
+        self._n_samples += len(samples)
         return samples
 
     def _fill(self) -> None:
@@ -219,11 +237,12 @@ class Speech:
         """Take the segment's audio from the cache; return False where a worker has to make it."""
         if self._cache is None:
             return False
-        samples = self._cache.get(segment.job, self._utterance.pool)
-        if samples is None:
+        found = self._cache.get(segment.job, self._utterance.pool)
+        if found is None:
             self.account.not_cached += 1
             segment.kept = []
             return False
+        samples, segment.words = found.samples, found.words
         self.account.cached += 1
         # Its length is known now. At worst the budget is exceeded by one segment, as for the first of a request.
         self._budget.take(samples.nbytes - segment.room_bytes, must=True)
@@ -239,7 +258,7 @@ class Speech:
         """Give a finished segment to the cache."""
         if self._cache is not None and segment.kept:
             samples = np.concatenate(segment.kept)
-            self.account.evictions += self._cache.put(segment.job, self._utterance.pool, samples)
+            self.account.evictions += self._cache.put(segment.job, self._utterance.pool, samples, segment.words)
         segment.kept = None
 
     def _submit(self, segment: Segment) -> None:
@@ -296,6 +315,7 @@ class Speech:
         self.account.workers.add(done.worker)
         self.account.compute_s += done.compute_s
         segment.done = True
+        segment.words = done.words
         self._pace.ended(index, done.n_samples / self._heard_rate_hz)
         self._tell_deadlines()
         self._keep(segment)

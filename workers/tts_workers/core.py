@@ -164,7 +164,8 @@ class SynthesisCore:
             self._send(Chunk(job.key, self.generation, slot.n_made - len(wanted), len(wanted)), wanted)
         if output.finished:
             self._segments_done += 1
-            self._end(slot, Done(job.key, self.generation, slot.n_made, slot.compute_s))
+            words = slot.sequence.words if slot.sequence is not None else ()
+            self._end(slot, Done(job.key, self.generation, slot.n_made, slot.compute_s, words=words))
 
     def _fail(self, slot: Slot, error: RequestFailed) -> None:
         assert slot.job is not None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tts_service.allowed import shorten
 from tts_service.errors import Code, RequestFailed
-from tts_service.protocol import EngineInfo, Job, Runtime
+from tts_service.protocol import EngineInfo, Job, Runtime, Word
 
 Samples = npt.NDArray[np.float32]
 
@@ -33,6 +33,9 @@ class EngineOptions:
 
 class Sequence:
     """A segment in progress inside an engine; engines subclass it with their own state."""
+
+    words: tuple[Word, ...] = ()
+    """All of the segment's, with its last step at the latest; of engines whose `info` has `word_times`."""
 
     def __init__(self, job: Job) -> None:
         self.job = job

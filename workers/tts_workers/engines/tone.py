@@ -7,8 +7,10 @@ crash, hang, leak, fail or answer late (see tone_faults.py) where the option `fa
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Sequence as SequenceOf
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,7 +18,7 @@ import numpy as np
 from msgspec import Meta
 
 from tts_service.errors import Code, RequestFailed
-from tts_service.protocol import EngineInfo, Job, Runtime, Voice
+from tts_service.protocol import EngineInfo, Job, Runtime, Voice, Word
 from tts_workers.engines.base import Engine, EngineOptions, Output, Samples, Sequence
 from tts_workers.engines.option_values import read_options
 from tts_workers.engines.tone_faults import Faults
@@ -28,6 +30,7 @@ BLOCK_S = 0.25
 AMPLITUDE = 0.3
 NOISE = 0.002
 FADE_S = 0.005
+_WORD = re.compile(r"\S+")
 
 
 class ToneOptions(msgspec.Struct, frozen=True):
@@ -86,6 +89,7 @@ class ToneEngine(Engine):
             mode_invariant=True,
             # The length of the text is the length of the tone.
             reads=["all"],
+            word_times=True,
         )
 
     def start(self, job: Job) -> ToneSequence:
@@ -96,7 +100,9 @@ class ToneEngine(Engine):
         faults.on_start()
         spoken = faults.spoken(job.text) if self.tone.faults else job.text
         seconds = len(spoken) * SECONDS_PER_CHAR / job.speed
-        return ToneSequence(job, max(1, round(seconds * self.tone.sample_rate_hz)), faults)
+        sequence = ToneSequence(job, max(1, round(seconds * self.tone.sample_rate_hz)), faults)
+        sequence.words = words_of(job.text, spoken, sequence.n_samples)
+        return sequence
 
     def step(self, sequences: SequenceOf[Sequence]) -> list[Output]:
         burn(self.tone.step_cost_s)
@@ -136,6 +142,16 @@ class ToneEngine(Engine):
     @property
     def _block(self) -> int:
         return int(BLOCK_S * self.tone.sample_rate_hz)
+
+
+def words_of(text: str, spoken: str, n_samples: int) -> tuple[Word, ...]:
+    """Return the words: every character lasts equally long, and spaces sound with the word before them."""
+    if spoken != text:
+        # Its orders are not spoken.
+        return ()
+    spans = [match.span() for match in _WORD.finditer(text)]
+    edges = [0, *(start * n_samples // len(text) for start, _ in spans[1:]), n_samples]
+    return tuple(Word(*span, *edge) for span, edge in zip(spans, pairwise(edges), strict=True))
 
 
 def burn(cpu_s: float) -> None:

@@ -136,5 +136,5 @@ def test_a_wrong_voice_is_a_wrong_setting(tmp_path: Path) -> None:
 
 def test_without_its_extra_the_engine_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tts_workers.engines.piper.engine.find_spec", lambda name: None)
-    with pytest.raises(SettingsError, match=r"needs onnx and piper-tts: pip install 'tts-service\[piper\]'"):
+    with pytest.raises(SettingsError, match=r"needs onnx, piper-tts, rapidfuzz: pip install 'tts-service\[piper\]'"):
         PiperEngine.check(EngineOptions(tmp_path, 1))

@@ -21,10 +21,11 @@ from tts_workers.engines.base import NO_SAMPLES, Engine, EngineOptions, Output, 
 from tts_workers.engines.option_values import read_options
 from tts_workers.engines.ort import session_runtime
 from tts_workers.engines.piper.crew import Crew
-from tts_workers.engines.piper.ids import MAX_PHONEMES, MAX_PHONEMES_WHOLE, Alphabet, is_heard
+from tts_workers.engines.piper.ids import MAX_PHONEMES, MAX_PHONEMES_WHOLE, Alphabet
 from tts_workers.engines.piper.phonemes import Reader
 from tts_workers.engines.piper.scripts import scripts_of
 from tts_workers.engines.piper.sequence import Model, PiperSequence
+from tts_workers.engines.piper.spoken import is_heard
 from tts_workers.engines.piper.synthesis import Scales
 from tts_workers.engines.piper.voice import VoiceFile, find_models, read_voice
 
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 MAX_SEGMENT_CHARS = 500
 # Measured with a recogniser on "joe": 0 % of words wrong at 1, 2 % at 1.5, 21 % at 2, 62 % at 2.5.
 MIN_SPEED, MAX_SPEED = 0.25, 2.0
-EXTRA = {"onnx": "onnx", "piper": "piper-tts"}
+EXTRA = {"onnx": "onnx", "piper": "piper-tts", "rapidfuzz": "rapidfuzz"}
 
 
 class PiperOptions(msgspec.Struct, frozen=True):
@@ -75,6 +76,7 @@ class PiperEngine(Engine):
         from tts_workers.engines.piper.bundle import Bundle
         from tts_workers.engines.piper.cache import Cache, default_directory, digest_of
         from tts_workers.engines.piper.cutting import cut
+        from tts_workers.engines.piper.words import WordFinder
 
         assert self.options.models is not None
         voices = read_voices(self.options.models)
@@ -90,7 +92,8 @@ class PiperEngine(Engine):
             reader.load()
             facts, run = entries[voice.id].facts, self._bundle.runner(voice.id)
             alphabet = Alphabet(voice, MAX_PHONEMES_WHOLE if facts.whole_because else MAX_PHONEMES)
-            model = Model(voice, reader, alphabet, facts, run, self._crew, self._scales(voice))
+            finder = WordFinder(reader.sentences)
+            model = Model(voice, reader, finder, alphabet, facts, run, self._crew, self._scales(voice))
             self._models |= {name: (model, speaker) for name, speaker in voice.speakers().items()}
         self.info = self._describe(voices, digests)
 
@@ -120,6 +123,7 @@ class PiperEngine(Engine):
             min_speed=MIN_SPEED,
             max_speed=MAX_SPEED,
             raw_phonemes=all(voice.phoneme_type == "espeak" for voice in voices),
+            word_times=any(not model.facts.whole_because for model in models),
         )
 
     def _model_hash(self, voices: list[VoiceFile], digests: dict[str, str]) -> str:
@@ -135,12 +139,12 @@ class PiperEngine(Engine):
     def start(self, job: Job) -> PiperSequence:
         self.check_voice(job)
         model, speaker = self._models[job.voice]
-        parts = model.parts(job.text)
+        parts, times = model.parts(job.text)
         if not parts:
             raise RequestFailed(
                 Code.UNSUPPORTED_TEXT, f"voice {job.voice!r} finds nothing to speak in {job.text[:40]!r}", param="input"
             )
-        return PiperSequence(job, model, speaker, parts)
+        return PiperSequence(job, model, speaker, parts, times)
 
     def step(self, sequences: SequenceOf[Sequence]) -> list[Output]:
         return [_advance(sequence) for sequence in sequences if isinstance(sequence, PiperSequence)]
@@ -180,7 +184,7 @@ def check_extra() -> None:
     missing = [package for module, package in EXTRA.items() if find_spec(module) is None]
     if missing:
         raise SettingsError(
-            f"engine piper needs {' and '.join(missing)}: pip install 'tts-service[piper]' (piper-tts is GPL-3.0)"
+            f"engine piper needs {', '.join(missing)}: pip install 'tts-service[piper]' (piper-tts is GPL-3.0)"
         )
 
 

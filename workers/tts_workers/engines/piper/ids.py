@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tts_workers.engines.piper.phonemes import Phonemes
 from tts_workers.engines.piper.scripts import cannot_speak
+from tts_workers.engines.piper.spoken import is_heard
 from tts_workers.engines.piper.voice import BEGIN, END, PAD, VoiceFile
+from tts_workers.engines.piper.words import PAUSE
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +19,17 @@ logger = logging.getLogger(__name__)
 MAX_PHONEMES = 400
 # Of a voice that runs whole, a part is one step: 8 s of audio, 0.8 s where a core makes 10 of them in one.
 MAX_PHONEMES_WHOLE = 120
+NOBODY = PAUSE
 _CLAUSE_ENDS = frozenset(",;:.!?")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the encoder takes at once."""
+
+    ids: list[int]
+    owners: list[int]
+    """Whose each id is; as long as `ids`."""
 
 
 class Alphabet:
@@ -33,18 +47,29 @@ class Alphabet:
 
         RequestFailed where the voice has no id for something that is to be heard.
         """
-        symbols = [symbol for pair in zip(sentence.symbols, sentence.raw, strict=True) for symbol in self._known(*pair)]
-        return [
-            self._framed(part) for part in split(symbols, self._longest) if any(is_heard(symbol) for symbol in part)
-        ]
+        return [part.ids for part in self.owned_parts(sentence, [0] * len(sentence.symbols))]
 
-    def _framed(self, symbols: list[str]) -> list[int]:
+    def owned_parts(self, sentence: Phonemes, owners: Sequence[int]) -> list[Part]:
+        """Return the same with the owner of each id, of those that each symbol of the sentence has."""
+        known = [self._known(*pair) for pair in zip(sentence.symbols, sentence.raw, strict=True)]
+        spread = [owner for owner, symbols in zip(owners, known, strict=True) for _ in symbols]
+        parts, start = list[Part](), 0
+        for symbols in split([symbol for found in known for symbol in found], self._longest):
+            if any(is_heard(symbol) for symbol in symbols):
+                parts.append(self._framed(symbols, spread[start : start + len(symbols)]))
+            start += len(symbols)
+        return parts
+
+    def _framed(self, symbols: list[str], owners: list[int]) -> Part:
         """Return the ids as in training: begin, then each phoneme with padding after it, end."""
         pad = self._ids[PAD]
         ids = [*self._ids[BEGIN], *pad]
-        for symbol in symbols:
-            ids += [*self._ids[symbol], *pad]
-        return ids + self._ids[END]
+        owned = [NOBODY] * len(ids)
+        for symbol, owner in zip(symbols, owners, strict=True):
+            more = [*self._ids[symbol], *pad]
+            ids += more
+            owned += [owner] * len(more)
+        return Part(ids + self._ids[END], owned + [NOBODY] * len(self._ids[END]))
 
     def _known(self, symbol: str, raw: bool) -> list[str]:
         """Return a phoneme as the voice knows it, in one or several symbols."""
@@ -58,11 +83,6 @@ class Alphabet:
             self._missed.add(symbol)
             logger.warning("voice %s has no id for %s, and leaves it out", self._voice.id, ascii(symbol))
         return []
-
-
-def is_heard(symbol: str) -> bool:
-    """Return True for sounds, letters and digits; False for stress, length, other marks, punctuation and spaces."""
-    return any(unicodedata.category(char) in ("Ll", "Lu", "Lo", "Lt", "Nd", "Nl", "No") for char in symbol)
 
 
 def split(symbols: list[str], longest: int = MAX_PHONEMES) -> list[list[str]]:

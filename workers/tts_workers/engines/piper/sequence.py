@@ -15,7 +15,7 @@ from tts_service.errors import Code, RequestFailed
 from tts_service.protocol import Job
 from tts_workers.engines.base import NO_SAMPLES, Samples, Sequence
 from tts_workers.engines.piper.crew import Crew
-from tts_workers.engines.piper.ids import Alphabet
+from tts_workers.engines.piper.ids import Alphabet, Part
 from tts_workers.engines.piper.phonemes import Reader
 from tts_workers.engines.piper.synthesis import (
     Facts,
@@ -33,6 +33,7 @@ from tts_workers.engines.piper.synthesis import (
 )
 from tts_workers.engines.piper.voice import VoiceFile
 from tts_workers.engines.piper.windows import TILE_FRAMES, Span, blocks, tiles
+from tts_workers.engines.piper.words import WordFinder, WordTimes, word_spans
 
 # Draws in the bank of a voice that runs whole; the same number as in its graph.
 BANK_SIZE = 1 << 20
@@ -44,6 +45,7 @@ class Model:
 
     voice: VoiceFile
     reader: Reader
+    finder: WordFinder
     alphabet: Alphabet
     facts: Facts
     run: Run
@@ -51,19 +53,25 @@ class Model:
     scales: Scales
     """At speed 1."""
 
-    def parts(self, text: str) -> list[list[int]]:
-        """Return the ids of a text, in parts. RequestFailed where it cannot be spoken."""
-        return [ids for sentence in self.reader.sentences(text) for ids in self.alphabet.parts(sentence)]
+    def parts(self, text: str) -> tuple[list[Part], WordTimes]:
+        """Return the ids of a text, in parts, and what takes its words' times. RequestFailed where it has no sound."""
+        sentences = self.reader.sentences(text)
+        # A voice that runs whole says nothing of durations.
+        spans = [] if self.facts.whole_because else word_spans(text)
+        owners = self.finder.owners(text, spans, sentences)
+        found = [part for pair in zip(sentences, owners, strict=True) for part in self.alphabet.owned_parts(*pair)]
+        return found, WordTimes(spans)
 
 
 class PiperSequence(Sequence):
     """Call `step` until `finished`."""
 
-    def __init__(self, job: Job, model: Model, speaker: int, parts: list[list[int]]) -> None:
+    def __init__(self, job: Job, model: Model, speaker: int, parts: list[Part], times: WordTimes) -> None:
         super().__init__(job)
         self._model = model
         self._speaker = speaker
         self._parts = deque(parts)
+        self._times = times
         self._part = 0
         self._n_made = 0
         self._latents: Floats | None = None
@@ -95,11 +103,14 @@ class PiperSequence(Sequence):
         return draws(self.job.seed, 2 * self._part + stream, shape)
 
     def _encode(self) -> Samples:
-        model, ids = self._model, self._parts.popleft()
+        model, part = self._model, self._parts.popleft()
+        ids = part.ids
         noise = self._draws(0, (1, model.facts.noise_channels, len(ids)))
         prior = encode(model.run, text_inputs(ids, model.scales, self._speaker), noise, self.job.speed)
         if self._n_made + prior.n_frames * model.facts.hop > self.job.max_samples:
             raise RequestFailed(Code.AUDIO_TOO_LONG, "the segment is longer than a segment may be", param="input")
+        self._times.add(part.owners, prior.durations * model.facts.hop, self._n_made)
+        self.words = self._times.words()
         frame_noise = self._draws(1, (prior.n_channels, prior.n_frames))
         self._latents = latents(prior, model.scales.noise, frame_noise)
         self._blocks.extend(blocks(prior.n_frames, model.facts.longest_block, streamed=self.job.streamed))
@@ -136,7 +147,7 @@ class PiperSequence(Sequence):
         own = self._model.scales
         # Its durations cannot be had, so that speed is what its graph makes of a length scale.
         scales = Scales(own.noise, own.length / self.job.speed, own.duration_noise)
-        inputs = text_inputs(self._parts.popleft(), scales, self._speaker)
+        inputs = text_inputs(self._parts.popleft().ids, scales, self._speaker)
         samples = speak_whole(self._model.run, inputs, self._draws(0, (BANK_SIZE,)))
         self._part += 1
         return samples

@@ -70,3 +70,8 @@ def _weight(char: str) -> float:
     if char.isdigit():
         return 10.0
     return 1.0 if char in ".,;:!?'\"()-" else 12.0
+
+
+def is_heard(symbol: str) -> bool:
+    """Return True for sounds, letters and digits; False for stress, length, other marks, punctuation and spaces."""
+    return any(unicodedata.category(char) in ("Ll", "Lu", "Lo", "Lt", "Nd", "Nl", "No") for char in symbol)
