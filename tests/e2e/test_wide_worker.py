@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -154,3 +156,18 @@ def room_for_two(flags: tuple[str, ...]) -> int:
     """Return the MiB that two and a half workers need."""
     with running(*flags) as service:
         return round(1.25 * sum(worker["rss_bytes"] for worker in service.workers()) / (1 << 20))
+
+
+def test_a_reload_replaces_it_like_the_others() -> None:
+    flags = ("--engine", "tone", "--workers", "2", "--threads", "1")
+    with running(*flags, env={"TTS_SERVICE_POOLS_DEFAULT_WIDE": "true"}) as service:
+        wait_wide(service)
+        before = {worker["pid"] for worker in service.workers()}
+        command = [sys.executable, "-m", "tts_service", "reload", "--runtime-dir", str(service.runtime_dir)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode == 0, result.stderr
+        workers = service.workers()
+        assert not before & {worker["pid"] for worker in workers}
+        assert [worker["state"] for worker in workers] == ["ready"] * 3
+        service.pcm("Hello.")
+        assert wide_of(service)["segments_done"] == 1
