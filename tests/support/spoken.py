@@ -15,6 +15,7 @@ from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.pcm import Float32
 from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.speech import Speech
+from tts_service.gateway.text_feed import TextFeed
 from tts_service.gateway.utterance import Utterance
 from tts_service.protocol import Job
 from tts_service.settings import GatewaySettings
@@ -32,7 +33,7 @@ class SpokenRequest:
 
     def __init__(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str] | TextFeed,
         script: Script = answer_whole,
         *,
         check_client: Callable[[], None] = nobody_leaves,
@@ -65,7 +66,9 @@ class SpokenRequest:
         gateway = GatewaySettings(**settings)
         self.speech = Speech(
             utterance,
-            (SegmentText(text, pause_after_s=pause_s) for text in texts),
+            iter(texts)
+            if isinstance(texts, TextFeed)
+            else (SegmentText(text, pause_after_s=pause_s) for text in texts),
             self.channel,
             gateway,
             self.budget,

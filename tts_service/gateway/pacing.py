@@ -40,6 +40,7 @@ class Pace:
     _audio_s: list[float | None] = field(default_factory=list)
     _started_s: float | None = None
     _paused_s: float = 0.0
+    _resuming: bool = False
 
     def add(self, n_chars: int) -> int:
         """Note the next segment; return its index."""
@@ -72,11 +73,22 @@ class Pace:
             self._started_s = now
             return 0.0
         dry_s = now - (self._start_s + audio_s_before)
+        if self._resuming:
+            # Until then there was nothing to say.
+            self._resuming = False
+            self._paused_s += max(0.0, dry_s)
+            return 0.0
         if not waited or dry_s <= 0:
             return 0.0
         # The listener's clock stood still meanwhile.
         self._paused_s += dry_s
         return dry_s
+
+    def paused(self, now: float, audio_s_before: float) -> None:
+        """Note that there was no text: the listener's clock stands still from when it has heard all there was."""
+        if self._started_s is not None and (dry_s := now - (self._start_s + audio_s_before)) > 0:
+            self._paused_s += dry_s
+            self._resuming = True
 
     @property
     def _start_s(self) -> float:

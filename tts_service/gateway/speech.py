@@ -25,12 +25,13 @@ from tts_service.gateway.spoken_words import SpokenSegment, spoken_segment
 from tts_service.gateway.utterance import Utterance, segment_seed
 from tts_service.protocol import FLOAT32_BYTES, Done, Failed, Job, JobKey, Word
 from tts_service.settings import GatewaySettings
-from tts_service.text.segment import SegmentText
+from tts_service.text.segment import NOTHING_YET, SegmentText
 
 logger = logging.getLogger(__name__)
 
 # How often a waiting request looks whether its client is still there.
 LOOK_S = 0.1
+_NO_SAMPLES = np.zeros(0, np.float32)
 # Cached audio is handed on in such pieces, as an engine's would be.
 CACHED_PIECE_S = 0.5
 
@@ -108,8 +109,11 @@ class Speech:
         self._keep_words = keep_words
         self._n_samples = 0
         self._utterance = utterance
-        self._pieces = enumerate(pieces)
+        self._pieces = pieces
         self._next = next(self._pieces, None)
+        self._index = 0
+        self.in_turns = False
+        """True where its reader has other speeches to go on with: it hears of every wait."""
         self._channel = channel
         self._settings = settings
         self._budget = budget
@@ -131,9 +135,18 @@ class Speech:
         )
 
     def audio(self) -> Iterator[Float32]:
-        """Yield the samples, float32 mono at the engine's rate. RequestFailed or ClientGone ends it early."""
+        """Yield the samples, float32 mono at the engine's rate. RequestFailed or ClientGone ends it early.
+
+        While the text is still coming, no samples (0,) stand for "nothing at the moment", so that its reader can go on
+        with something else meanwhile.
+        """
         self._fill()
-        while self._open:
+        while self._open or self._next is not None:
+            if self._next is NOTHING_YET:
+                yield _NO_SAMPLES
+                self._look_for_text()
+            if not self._open:
+                continue
             head = self._open[0]
             if not head.begun:
                 head.begun = True
@@ -149,6 +162,8 @@ class Speech:
                 yield from self._pause(head.text.pause_after_s)
             else:
                 self._wait()
+                if self.in_turns:
+                    yield _NO_SAMPLES
 
     def _pause(self, seconds: float) -> Iterator[Float32]:
         """Yield silence, in pieces that are no longer than an engine's."""
@@ -166,6 +181,15 @@ class Speech:
         self._channel.close()
         while self._open:
             self._budget.give(self._open.popleft().room_bytes)
+
+    @property
+    def is_idle(self) -> bool:
+        """Return True where all text that has come so far has been spoken."""
+        return not self._open
+
+    @property
+    def _has_text(self) -> bool:
+        return self._next is not None and self._next is not NOTHING_YET
 
     @property
     def _rate_hz(self) -> int:
@@ -190,10 +214,19 @@ class Speech:
         self._n_samples += len(samples)
         return samples
 
+    def _look_for_text(self) -> None:
+        self._next = next(self._pieces, None)
+        if not self._open:
+            # The listener waits for whoever writes the text, and for nobody here.
+            now = self._heard_s = time.monotonic()
+            self._pace.paused(now, self.account.audio_s)
+        self._fill()
+
     def _fill(self) -> None:
         """Submit segments until as many are open as may be ahead of the reader, and as the budget has room for."""
-        while self._next is not None and len(self._open) < self._settings.segments_ahead:
-            index, piece = self._next
+        while self._has_text and len(self._open) < self._settings.segments_ahead:
+            index, piece = self._index, self._next
+            assert piece is not None
             text = piece.text
             expected_s = len(text) * self._pace.audio_s_per_char
             room_bytes = round(expected_s * self._heard_rate_hz) * FLOAT32_BYTES
@@ -206,6 +239,7 @@ class Speech:
             self.account.segments += 1
             if not self._recall(segment):
                 self._submit(segment)
+            self._index += 1
 
     def _job(self, index: int, piece: SegmentText, room_bytes: int) -> Job:
         utterance = self._utterance

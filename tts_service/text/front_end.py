@@ -87,6 +87,17 @@ def segments(text: str, reading: Reading) -> Iterator[SegmentText]:
         yield replace(held, pause_after_s=ordered_s, edits=held.edits + unsaid)
 
 
+def last_sentence(text: str, reading: Reading) -> int:
+    """Return where the last sentence of `text` begins, which may go on with what is not known yet."""
+    language = language_of(reading.language)
+    begin = 0
+    for sentence in sentences(_blocks(text, reading, language), language, lambda p: _prepared(p, reading, language)):
+        passage = sentence.passage.strip()
+        if len(passage):
+            begin = passage.source(0, len(passage))[0]
+    return begin
+
+
 def _cut_sentences(text: str, reading: Reading) -> Iterator[tuple[Block, list[Passage]]]:
     language = language_of(reading.language)
     first_chars = reading.first_chars

@@ -74,3 +74,7 @@ class SegmentText:
         if self.passage is None:
             return self.start + start, self.start + end
         return self.passage.source(start, end)
+
+
+NOTHING_YET = SegmentText("")
+"""What an iterator of segments yields while its text is still coming."""
