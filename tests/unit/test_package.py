@@ -93,6 +93,6 @@ def test_the_default_install_asks_for_these_and_says_what_they_bring_under_the_g
         "av", "babel", "cachetools", "click", "emoji", "flask", "flask-cors", "gunicorn", "hibari-tts", "lameenc",
         "limits", "msgspec", "num2words", "numpy", "onnxruntime",
         "prometheus-client", "pyzmq", "rich",
-        "sentencex", "soxr",
+        "sentencex", "soxr", "wsproto",
     }  # fmt: skip
     assert b"x264" in archive.read(metadata), "the wheels of av carry it"

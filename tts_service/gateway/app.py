@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
@@ -20,6 +21,7 @@ from tts_service.gateway.operations import add_operations
 from tts_service.gateway.raw_body import discard
 from tts_service.gateway.result_cache import ResultCache
 from tts_service.gateway.speaking import Speaker
+from tts_service.gateway.stream_routes import add_stream_input
 from tts_service.gateway.tally import Tally
 from tts_service.gateway.text_answer import answer_text
 from tts_service.settings import GatewaySettings
@@ -40,11 +42,15 @@ def make_app(
     admission: Admission,
     keys: KeyRing | None = None,
     cache: ResultCache | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Flask:
-    """Return the application; `client` is started by the caller. Without `keys` nobody needs one."""
+    """Return the application; `client` is started by the caller. Without `keys` nobody needs one.
+
+    `stopping` says whether the process is to end.
+    """
     app = Flask("tts_service", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    speaker = Speaker(settings, client, admission, cache)
+    speaker = Speaker(settings, client, admission, cache, stopping)
     _add_identity(app, client)
     keys = keys or KeyRing("")
     guard(app, settings, keys)
@@ -87,6 +93,8 @@ def _add_speech(app: Flask, speaker: Speaker) -> None:
     @app.get("/v1/audio/speech")
     def speech_link() -> Response:
         return downloads.answer(request, g.request_id, g.tally)
+
+    add_stream_input(app, speaker)
 
 
 def _add_errors(app: Flask, settings: GatewaySettings) -> None:

@@ -12,7 +12,7 @@ from tts_service.gateway.encoders import suffix_of
 from tts_service.gateway.filename import disposition
 from tts_service.gateway.identity import entity_tag
 from tts_service.gateway.query import read_flag, read_query
-from tts_service.gateway.speaking import Speaker, encoder_of
+from tts_service.gateway.speaking import Speaker, as_accepted, client_of, encoder_of
 from tts_service.gateway.tally import Tally
 from tts_service.gateway.utterance import Utterance
 
@@ -31,7 +31,7 @@ class Downloads:
         speaker = self._speaker
         body = read_query(request.args, speaker.settings.max_text_chars)
         download = read_flag(request.args, "download")
-        utterance = speaker.resolve(body, request)
+        utterance = speaker.resolve(as_accepted(body, request), client_of(request))
         texts = speaker.spoken_text.segments(utterance)
         tag = "" if utterance.random_seed else entity_tag(utterance, texts, speaker.settings)
         head = self._head(request, utterance, tag, download)

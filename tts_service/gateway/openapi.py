@@ -57,6 +57,12 @@ _ROUTES = {
     "/ready": _Route("200 while requests will be served", "Operations", Readiness, (503,)),
     "/workers": _Route("What the workers do", "Operations", WorkersAnswer, (503,)),
     "/metrics": _Route("For Prometheus", "Operations", None, (503,)),
+    "/v1/text-to-speech/<voice>/stream-input": _Route(
+        "A WebSocket: text in pieces, in ElevenLabs' shape", "Speech", None, (400, 404, 503)
+    ),
+    "/v1/text-to-speech/<voice>/multi-stream-input": _Route(
+        "A WebSocket: several texts in pieces, told apart by context_id", "Speech", None, (400, 404, 503)
+    ),
     "/openapi.json": _Route("This description", "Documentation"),
     "/docs": _Route("This description, to read and to try", "Documentation"),
 }

@@ -51,6 +51,8 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
         self._listener_fd = listener_fd
         self._version = InstalledVersion()
         self._client: DispatcherClient | None = None
+        self._worker: Any = None
+        """gunicorn's, in its own process."""
         super().__init__()
 
     def load_config(self) -> None:
@@ -105,9 +107,10 @@ class GatewayServer(BaseApplication):  # type: ignore[misc]
         )
         self._client.start()
         keys = KeyRing.of(settings, os.environ)
-        return make_app(settings, self._client, admission, keys, cache)
+        return make_app(settings, self._client, admission, keys, cache, stopping=lambda: not self._worker.alive)
 
     def _after_fork(self, arbiter: Any, worker: Any) -> None:
+        self._worker = worker
         die_with_parent(arbiter.pid)
         name_process("tts-gateway")
         return_large_blocks()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import msgspec
@@ -31,6 +31,7 @@ from tts_service.gateway.tally import Tally
 from tts_service.gateway.utterance import ANY_MODEL, Utterance, resolve
 from tts_service.protocol import PoolInfo
 from tts_service.settings import GatewaySettings
+from tts_service.text.segment import SegmentText
 
 # nginx's name for "the client closed the connection"; only the log sees it.
 CLIENT_GONE_STATUS = 499
@@ -48,11 +49,13 @@ class Speaker:
         client: DispatcherClient,
         admission: Admission,
         cache: ResultCache | None = None,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.settings = settings
         self.client = client
         self.admission = admission
         self.cache = cache
+        self._stopping = stopping
         self._numbers = itertools.count(1)
         self._token = secrets.token_hex(4)
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
@@ -88,13 +91,25 @@ class Speaker:
         encoder = encoder_of(utterance, self.settings)
         connection = Connection(request.environ)
         connection.limit_sends(self.settings.send_timeout_s)
+        speech = self.speech(utterance, texts, request_id, connection.check_open)
+        streams = utterance.streamed and connection.can_show_failure
+        return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
+
+    @property
+    def is_leaving(self) -> bool:
+        """Return True where connections that stay open should end: this process stops, or the service is drained."""
+        catalogue = self.client.catalogue
+        return self._stopping() or (catalogue is not None and catalogue.closed)
+
+    def speech(
+        self, utterance: Utterance, texts: Iterator[SegmentText], request_id: str, check_client: Callable[[], None]
+    ) -> Speech:
+        """Return the speech of an utterance with these segments."""
         # Clients choose their request ids, and may choose the same one twice, in two processes at the same time.
         channel = self.client.open(f"{request_id}.{self._token}.{next(self._numbers)}")
         # What the pools say now decides: nobody hears a voice that has been replaced, or a service that is closed.
         cache = self.cache if self.client.serves(utterance.pool) else None
-        speech = Speech(utterance, texts, channel, self.settings, self.budget, connection.check_open, cache)
-        streams = utterance.streamed and connection.can_show_failure
-        return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
+        return Speech(utterance, texts, channel, self.settings, self.budget, check_client, cache)
 
     def read(self, request: Request) -> Utterance:
         """Return what a request asks for. RequestFailed where that cannot be."""
@@ -102,12 +117,10 @@ class Speaker:
             message = f"Content-Type is {request.mimetype}: expected application/json"
             raise RequestFailed(Code.UNSUPPORTED_MEDIA_TYPE, message)
         body = read_body(read_raw(request, self.settings.max_body_bytes), self.settings.max_text_chars)
-        return self.resolve(body, request)
+        return self.resolve(as_accepted(body, request), client_of(request))
 
-    def resolve(self, body: SpeechBody, request: Request) -> Utterance:
-        """Return what a request asks for, by this service's catalogue. RequestFailed where there is no such thing."""
-        if body.stream_format is None and request.accept_mimetypes.best == EVENTS_TYPE:
-            body = msgspec.structs.replace(body, stream_format="sse")
+    def resolve(self, body: SpeechBody, client: str) -> Utterance:
+        """Return what a request of this client's asks for; RequestFailed where there is no such thing, or not yet."""
         if self.client.refused:
             raise RequestFailed(Code.VERSION_MISMATCH, self.client.refused, retry_after_s=5.0)
         pools = self.client.known_pools()
@@ -115,7 +128,7 @@ class Speaker:
             raise RequestFailed(Code.NOT_READY, "the workers are not ready yet", retry_after_s=2.0)
         self._check_default_pool(body, pools)
         settings = self.settings
-        return resolve(body, pools, settings.sample_rate_hz, client_of(request), settings.voice_aliases)
+        return resolve(body, pools, settings.sample_rate_hz, client, settings.voice_aliases)
 
     def _check_default_pool(self, body: SpeechBody, pools: list[PoolInfo]) -> None:
         """Refuse a request that leaves the choice to us while the pool that it is for has not been loaded yet.
@@ -149,6 +162,13 @@ class Speaker:
         # Until then its reader may take it slowly.
         response.call_on_close(answer.release)
         return response
+
+
+def as_accepted(body: SpeechBody, request: Request) -> SpeechBody:
+    """Return the body with the form of answer that the request's Accept asks for, where it names none itself."""
+    if body.stream_format is None and request.accept_mimetypes.best == EVENTS_TYPE:
+        return msgspec.structs.replace(body, stream_format="sse")
+    return body
 
 
 def client_of(request: Request) -> str:
