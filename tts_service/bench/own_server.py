@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tts_service.errors import CannotStart, Unavailable
 from tts_service.http_client import Connection
@@ -78,9 +79,17 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 def _is_ready(url: str) -> bool:
     try:
         with Connection(url, timeout_s=5.0) as connection:
-            return connection.get("/ready").status == 200
+            if connection.get("/ready").status != 200:
+                return False
+            return are_up(connection.get("/workers").json()["workers"])
     except Unavailable:
         return False
+
+
+def are_up(workers: list[dict[str, Any]]) -> bool:
+    """Return True where nothing is starting any more: /ready does not wait for wide workers, but measurements do."""
+    # One that has ended may never come back: there was no room for it.
+    return all(worker["state"] == "ready" or worker["last_exit"] for worker in workers if worker["wide"])
 
 
 def _url(log: Path) -> str:
