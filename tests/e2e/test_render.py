@@ -65,7 +65,7 @@ def test_lines_that_cannot_be_spoken_are_named_and_the_others_are_rendered(tmp_p
     assert done.stdout == "4 phrases: 2 rendered, 0 already there, 2 failed\n"
     lines = done.stderr.splitlines()
     assert lines[0].startswith("line 2: input has")
-    assert lines[1] == "line 3: the text has nothing to speak in it"
+    assert lines[1].startswith("line 3: input has nothing to speak in it")
 
 
 def test_what_would_be_in_vain_is_refused_with_a_named_exit_code(phrases: str, tone: object, tmp_path: Path) -> None:
