@@ -45,10 +45,15 @@ class _Route(NamedTuple):
     tag: str
     answer: type[msgspec.Struct] | None = None
     errors: tuple[int, ...] = ()
+    reads_speech: bool = False
+    """Its POST has the body of a speech request."""
 
 
 _ROUTES = {
-    SPEECH: _Route("Text to speech", "Speech", None, (400, 404, 408, 413, 415, 500, 503, 504)),
+    SPEECH: _Route("Text to speech", "Speech", None, (400, 404, 408, 413, 415, 500, 503, 504), True),
+    "/v1/audio/text": _Route(
+        "What would be said, and why", "Speech", None, (400, 404, 408, 413, 415, 500, 503), reads_speech=True
+    ),
     "/v1/models": _Route("The models (pools)", "Catalogue", ModelList),
     "/v1/models/<name>": _Route("One model, by any name that a request may use", "Catalogue", Model, (404,)),
     "/v1/audio/models": _Route("The models, as Open WebUI reads them", "Catalogue", AudioModelList),
@@ -152,7 +157,7 @@ def _operation(rule: Rule, method: str, schemas: dict[str, Schema], needs_key: b
         parameters += _query(schemas["SpeechBody"])
     if parameters:
         operation["parameters"] = parameters
-    if rule.rule == SPEECH and method == "POST":
+    if route.reads_speech and method == "POST":
         content = {"application/json": {"schema": {"$ref": "#/components/schemas/SpeechBody"}}}
         operation["requestBody"] = {"required": True, "content": content}
     if needs_key and rule.rule in HEALTH | LISTS:
@@ -190,12 +195,15 @@ def _responses(rule: str, method: str, route: _Route, needs_key: bool) -> Schema
             errors |= {416}
     for status in sorted(errors):
         retry = {"Retry-After": {"$ref": "#/components/headers/Retry-After"}} if status in (429, 503) else {}
-        found[str(status)] = {
-            "description": _ERRORS.get(status, "Refused."),
-            "headers": marked | retry,
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}},
-        }
+        found[str(status)] = _error(_ERRORS.get(status, "Refused."), marked | retry)
+    if rule not in _ROUTES:
+        found["default"] = _error("An error.", marked)
     return found
+
+
+def _error(description: str, headers: Schema) -> Schema:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+    return {"description": description, "headers": headers, "content": content}
 
 
 def _content(rule: str, route: _Route) -> Schema:
