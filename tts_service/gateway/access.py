@@ -18,7 +18,10 @@ LISTS = frozenset({"/v1/models", "/v1/models/<name>", "/v1/audio/models", "/v1/a
 # What needs a key, but counts against no limit.
 OPERATIONS = frozenset({"/workers", "/metrics"})
 # What a page's script may read of an answer, beyond what it always may.
-EXPOSED = [REQUEST_ID, "X-Seed", "X-Sample-Rate", "Server-Timing", "Retry-After", "Content-Disposition", "ETag"]
+EXPOSED = [
+    *(REQUEST_ID, "X-Seed", "X-Sample-Rate", "X-Voice", "X-Ignored", "X-Cache", "Server-Timing", "Retry-After"),
+    *("Content-Disposition", "Content-Range", "ETag"),
+]
 PREFLIGHT_S = 600
 CHALLENGE = "Authorization: Bearer KEY, or xi-api-key: KEY"
 

@@ -7,6 +7,7 @@ from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from werkzeug.http import parse_range_header
 
 from tts_service.errors import Code
+from tts_service.gateway.access import key_name
 from tts_service.gateway.answers import error_answer
 from tts_service.gateway.encoders import suffix_of
 from tts_service.gateway.filename import disposition
@@ -55,7 +56,8 @@ class Downloads:
             "Content-Disposition": disposition(utterance.text, suffix, download=download),
         }
         if tag:
-            shared = "private" if "Authorization" in request.headers else "public"
+            # What one key may have, a cache must not give to those without, whichever header the key came in.
+            shared = "private" if key_name() or "Authorization" in request.headers else "public"
             max_age_s = self._speaker.settings.cache_max_age_s
             head |= {
                 "ETag": f'"{tag}"',

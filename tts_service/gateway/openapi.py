@@ -29,6 +29,7 @@ _ERRORS = {
     405: "The route has other methods; `Allow` names them.",
     408: "The request did not come in time.",
     413: "The body is too long.",
+    414: "The URL is too long; longer texts go by POST.",
     415: "The body says that it is something else than JSON.",
     416: "The audio ends before the part that is asked for; `Content-Range` has its length.",
     429: "The API key has had its requests.",
@@ -166,17 +167,23 @@ def _operation(rule: Rule, method: str, schemas: dict[str, Schema], needs_key: b
 
 
 def _query(body: Schema) -> list[Schema]:
-    """Return the fields of a speech request as parameters of a URL."""
-    return [
-        {
-            "name": name,
-            "in": "query",
-            "required": name in body["required"],
-            "description": field.get("description", ""),
-            "schema": {key: value for key, value in field.items() if key not in ("description", "default")},
-        }
-        for name, field in body["properties"].items()
-    ]
+    """Return the fields of a speech request as parameters of a URL, where none of them is an object."""
+    found = []
+    for name, field in body["properties"].items():
+        schema = {key: value for key, value in field.items() if key not in ("description", "default")}
+        # A URL has no null, and no objects.
+        if "anyOf" in schema:
+            schema["anyOf"] = [part for part in schema["anyOf"] if part != {"type": "null"} and "$ref" not in part]
+        if "enum" in schema:
+            schema["enum"] = [value for value in schema["enum"] if value is not None]
+        about = field.get("description", "")
+        found.append(_parameter(name, about, schema, required=name in body["required"]))
+    about = "Lets a browser save the audio instead of playing it."
+    return [*found, _parameter("download", about, {"type": "boolean"}, required=False)]
+
+
+def _parameter(name: str, about: str, schema: Schema, *, required: bool) -> Schema:
+    return {"name": name, "in": "query", "required": required, "description": about, "schema": schema}
 
 
 def _responses(rule: str, method: str, route: _Route, needs_key: bool) -> Schema:
@@ -192,7 +199,7 @@ def _responses(rule: str, method: str, route: _Route, needs_key: bool) -> Schema
         }
         if method == "GET":
             found |= {"206": found["200"] | {"description": "A part."}, "304": {"description": "Not modified."}}
-            errors |= {416}
+            errors |= {414, 416}
     for status in sorted(errors):
         retry = {"Retry-After": {"$ref": "#/components/headers/Retry-After"}} if status in (429, 503) else {}
         found[str(status)] = _error(_ERRORS.get(status, "Refused."), marked | retry)

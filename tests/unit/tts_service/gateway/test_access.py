@@ -169,3 +169,13 @@ def test_pages_of_the_origins_that_are_named_may_ask(
         assert "authorization" in preflight.headers["Access-Control-Allow-Headers"].lower()
         assert "POST" in preflight.headers["Access-Control-Allow-Methods"]
         assert {"X-Request-Id", "X-Seed"} <= set(refused.headers["Access-Control-Expose-Headers"].split(", "))
+
+
+@pytest.mark.parametrize("headers", [{"Authorization": f"Bearer {KEY}"}, {"xi-api-key": KEY}])
+def test_a_cache_keeps_no_audio_of_a_key_for_those_without(tmp_path: Path, headers: dict[str, str]) -> None:
+    gateway = FakeGateway(keys=ring(tmp_path))
+    path = "/v1/audio/speech?input=Hello."
+    assert gateway.http.get(path).status_code == 401
+    answer = gateway.http.get(path, headers=headers)
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"].startswith("private")
