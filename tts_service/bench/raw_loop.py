@@ -21,6 +21,7 @@ from tts_service.settings import Settings
 
 if TYPE_CHECKING:
     from tts_workers.engines import Engine
+    from tts_workers.spec import WorkerSpec
 
 LOAD_TIMEOUT_S = 200.0
 ROUND_TIMEOUT_S = 3600.0
@@ -57,21 +58,27 @@ class RawLoop:
 @contextmanager
 def raw_loop(settings: Settings) -> Iterator[RawLoop]:
     """Give a process with engine, CPUs and threads of each worker that a server with these settings would have."""
-    from tts_service.runtime_dir import RuntimeDir
-    from tts_workers.plan import make_plan
     from tts_workers.spec import worker_environment
-    from tts_workers.sysfs import read_machine
 
-    plan = make_plan(settings, RuntimeDir(Path()), read_machine(set(os.sched_getaffinity(0))))
     with ExitStack() as stack:
         processes = []
-        for spec in plan.specs:
+        for spec in worker_specs(settings):
             environment = worker_environment(dict(os.environ), spec.n_threads)
             arguments = [spec.to_json(), str(settings.gateway.segment_chars)]
             processes.append(stack.enter_context(LineProcess("tts_service.bench.raw_loop", arguments, environment)))
         for process in processes:
             process.receive(Ready, LOAD_TIMEOUT_S)
         yield RawLoop(processes)
+
+
+def worker_specs(settings: Settings) -> list[WorkerSpec]:
+    """Return the workers that share the work of a busy server: a wide one works only while the others have none."""
+    from tts_service.runtime_dir import RuntimeDir
+    from tts_workers.plan import make_plan
+    from tts_workers.sysfs import read_machine
+
+    plan = make_plan(settings, RuntimeDir(Path()), read_machine(set(os.sched_getaffinity(0))))
+    return [spec for spec in plan.specs if not spec.wide]
 
 
 def _answer(engine: Engine, segment_chars: int) -> Callable[[RawLoad], RawReport]:
