@@ -16,6 +16,7 @@ _SCENARIOS = {
     "mix": ("tts_service.bench.mixed_load", "Mix", "one-liners beside a book, by the order of the queue"),
     "chaos": ("tts_service.bench.chaos", "Chaos", "workers and dispatcher killed under load: the same bytes"),
     "longtext": ("tts_service.bench.longtext", "Longtext", "one long text by several workers and by one"),
+    "soak": ("tts_service.bench.soak", "Soak", "half an hour of mixed load: does anything grow?"),
     "overload": ("tts_service.bench.overload", "Overload", "three times of what the server can do"),
     "leavers": ("tts_service.bench.leavers", "LeaversDrill", "clients that leave at random moments"),
 }
