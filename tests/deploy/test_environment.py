@@ -167,7 +167,6 @@ def test_a_soft_limit_of_open_files_is_raised_as_far_as_the_hard_one_lets() -> N
 
 def test_more_connections_than_open_files_wait_and_harm_nobody() -> None:
     with running(*TONE, prefix=("prlimit", "--nofile=200:200")) as service:
-        # The kernel waits for a first byte before it hands a connection over.
         clients = [RawClient(service) for _ in range(180)]
         for client in clients:
             client.socket.sendall(b"G")

@@ -13,7 +13,7 @@ import pytest
 from support.example_units import EXAMPLE, FOLDER, files
 from tts_service.cli.halves import FINAL_CODES
 from tts_service.errors import ExitCode, SettingsError, UsageError
-from tts_service.gateway.listener import BACKLOG, SILENT_S
+from tts_service.gateway.listener import BACKLOG
 from tts_service.room import MAX_CONNECTIONS
 from tts_service.settings import Settings
 from tts_service.units import needs_of, render
@@ -57,7 +57,6 @@ def test_time_limits_leave_room_for_those_of_the_settings() -> None:
 def test_the_socket_is_like_the_one_that_the_gateway_opens_itself() -> None:
     socket = render(EXAMPLE)["tts-gateway.socket"]
     assert int(value(socket, "Backlog")) == BACKLOG
-    assert int(value(socket, "DeferAcceptSec")) == SILENT_S
     assert value(socket, "ListenStream") == f"{Settings().gateway.host}:{Settings().gateway.port}"
 
 
