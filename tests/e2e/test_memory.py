@@ -55,7 +55,8 @@ def one(service: Service, n: int) -> None:
 
 
 def test_mem_01_memory_and_descriptors_stay_where_they_are(either: Service) -> None:
-    at_once(lambda n: one(either, n), range(40), n_threads=4)
+    # Each format, length and mode on each thread.
+    at_once(lambda n: one(either, n), range(100), n_threads=4)
     before, counted = rss(either), counts(either)
     at_once(lambda n: one(either, n), range(120), n_threads=4)
     for name, size in rss(either).items():

@@ -15,6 +15,7 @@ from tts_service.gateway.answers import ErrorBody
 from tts_service.gateway.body import SpeechBody
 from tts_service.gateway.catalogue import AudioModelList, Model, ModelList, VoiceList
 from tts_service.gateway.operations import Health, Readiness, WorkersAnswer
+from tts_service.gateway.query import MAX_LINK_CHARS
 from tts_service.settings import GatewaySettings
 
 Schema = dict[str, Any]
@@ -168,8 +169,10 @@ def _operation(rule: Rule, method: str, schemas: dict[str, Schema], needs_key: b
 
 def _query(body: Schema) -> list[Schema]:
     """Return the fields of a speech request as parameters of a URL, where none of them is an object."""
+    text = body["properties"]["input"]
+    short = text | {"maxLength": min(text["maxLength"], MAX_LINK_CHARS)}
     found = []
-    for name, field in body["properties"].items():
+    for name, field in (body["properties"] | {"input": short}).items():
         schema = {key: value for key, value in field.items() if key not in ("description", "default")}
         # A URL has no null, and no objects.
         if "anyOf" in schema:

@@ -11,6 +11,8 @@ from tts_service.allowed import convert, shorten
 from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.body import SpeechBody, check_text
 
+# The first line of a request has 8190 bytes at most (gunicorn), of which a letter takes 1 to 12.
+MAX_LINK_CHARS = 4000
 _FIELDS = msgspec.structs.fields(SpeechBody)
 # What a link that names neither means: a file to play, and to go back in.
 _DEFAULTS: dict[str, Any] = {"response_format": "wav", "stream": False}
@@ -33,7 +35,7 @@ def read_query(query: MultiDict[str, str], max_text_chars: int) -> SpeechBody:
         raise RequestFailed(Code.INVALID_REQUEST, "input is missing: expected the text to speak", param="input")
     if values.get("stream_format") == "sse" and "stream" not in query:
         values["stream"] = True
-    check_text(values["input"], max_text_chars)
+    check_text(values["input"], min(max_text_chars, MAX_LINK_CHARS))
     return SpeechBody(**values)
 
 

@@ -111,3 +111,9 @@ def test_a_switch_is_true_or_false() -> None:
     assert [read_flag(query, name) for name in ("a", "b", "none")] == [True, False, False]
     with pytest.raises(RequestFailed, match="c = 'yes': expected true or false"):
         read_flag(query, "c")
+
+
+def test_a_text_that_is_too_long_for_a_link_is_refused_whatever_the_limit_of_the_body() -> None:
+    pairs = MultiDict([("input", "x" * 4001)])
+    with pytest.raises(RequestFailed, match="input has 4001 characters: expected at most 4000"):
+        read_query(pairs, 100_000)
