@@ -76,7 +76,7 @@ def main(
     voices, name = (voice.absolute().parent, voice.stem) if voice else joe_voice()
     chosen = peers or (("piper-http",) if short else tuple(PEERS))
     with ProgressBars() as progress:
-        measured = Comparison(work, voices, name, chosen, shape).run(progress)
+        measured = Comparison(work, voices, name, chosen, shape).run(progress, lambda found: write(found, work))
     write(measured, work)
     click.echo(page(measured))
     click.echo(f"written: {work}/comparison.md, .json, .png")

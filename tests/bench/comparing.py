@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,8 +62,8 @@ class Comparison:
         self._contenders: dict[str, Contender] = {}
         self.measured = Measurements(About.here(None), shape, voice, {})
 
-    def run(self, progress: Progress) -> Measurements:
-        """Install, start, measure, end."""
+    def run(self, progress: Progress, keep: Callable[[Measurements], None]) -> Measurements:
+        """Install, start, measure, end; `keep` gets all that is there after each round."""
         pythons = self._install(progress)
         flags = {"engine": "piper", "models": str(self._voices), "workers": str(N_CPUS), "threads": "1"}
         target = Target(flags=flags)
@@ -80,7 +80,7 @@ class Comparison:
                 server = stack.enter_context(running(PEERS[name], python, self._voices, self._voice, directory))
                 contender = Contender.of(Meter(server, client), server.api, Wanted())
                 self._contenders[name] = contender if PEERS[name].streams else replace(contender, stream=None)
-            self._measure(progress, raw, one)
+            self._measure(progress, raw, one, keep)
         drill = ThreadsDrill(self._shape.n_connections, 1, ("2x1",), 0.0)
         os.environ |= cache
         unshaped = Target(flags={name: value for name, value in flags.items() if name not in ("workers", "threads")})
@@ -97,7 +97,7 @@ class Comparison:
             step()
         return found
 
-    def _measure(self, progress: Progress, raw: RawLoop, one: RawLoop) -> None:
+    def _measure(self, progress: Progress, raw: RawLoop, one: RawLoop, keep: Callable[[Measurements], None]) -> None:
         n = len(self._contenders)
         streams = [c for c in self._shape.concurrencies if c > 1]
         each = n * len(self._shape.concurrencies) + len(streams) + 3 * n
@@ -118,6 +118,7 @@ class Comparison:
                 self.measured.paragraph_alone_s.extend(report.wall_s for report in one.measure([PARAGRAPH]))
             for _ in self._contenders:
                 step()
+            keep(self.measured)
 
     def _all(self, into: dict[str, list[Round]], texts: Sequence[str], concurrency: int, step: Step) -> None:
         for name, contender in self._contenders.items():
