@@ -21,6 +21,7 @@ from tts_service.notify import Notifier
 from tts_service.protocol import (
     PROTOCOL_VERSION,
     Done,
+    Drain,
     FromWorker,
     Hello,
     Metrics,
@@ -41,6 +42,7 @@ from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Settings
 from tts_service.versions import InstalledVersion
 from tts_workers.child import Child
+from tts_workers.closed_mark import ClosedMark
 from tts_workers.dispatcher import Dispatcher
 from tts_workers.metrics import ServiceMetrics
 from tts_workers.plan import make_plan
@@ -76,6 +78,7 @@ class WorkersHalf:
         self._was_warm = False
         self._exit_code = ExitCode.OK
         self._version = InstalledVersion()
+        self._closed_mark = ClosedMark(runtime_dir.path)
 
     def start(self) -> None:
         """Take the runtime directory, bind the sockets and start every worker. CannotStart where that is impossible."""
@@ -92,6 +95,7 @@ class WorkersHalf:
         )
         self.reloader = Reloader(self.settings, self._reread, self.supervisor, self.dispatcher)
         self.progress = Progress(self.settings.workers)
+        self.dispatcher.closed = self._closed_mark.is_set()
         self.board.open()
         self._wake = _wake_on_signals(self._note_signal)
         for source in (self.board.gateways, self.board.workers, self._wake):
@@ -192,6 +196,8 @@ class WorkersHalf:
                 self.metrics.answered(message)
             else:
                 self.dispatcher.on_gateway(identity, message, now)
+            if isinstance(message, Drain):
+                self._closed_mark.keep(closed=self.dispatcher.closed)
             if isinstance(message, Hello) and message.package != __version__ and self._version.is_stale():
                 logger.error("this half has been replaced on disk: ending, to be started again")
                 self._stop(ExitCode.STALE_VERSION)
