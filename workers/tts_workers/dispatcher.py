@@ -215,6 +215,7 @@ class Dispatcher:
         if isinstance(message, Chunk):
             running = worker.jobs.get(message.key)
             if running is not None:
+                running.n_made = message.from_sample + message.n_samples
                 self._reply(running, message, samples)
         elif isinstance(message, Done | Failed | Cancelled):
             self._finish(pool, worker, message)

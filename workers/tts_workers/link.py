@@ -14,6 +14,8 @@ class Running:
     job: Job
     gateway: bytes
     queue_s: float
+    n_made: int = 0
+    """Samples of the segment that have come, those of earlier attempts included."""
 
 
 @dataclass

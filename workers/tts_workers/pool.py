@@ -184,13 +184,19 @@ class Pool:
         ahead += sum(len(waiting.job.text) for waiting in self.suspects)
         batched = self.engine is not None and self.engine.stepping == "batched"
         running = sum(
-            len(other.job.text)
+            self._chars_left(other)
             for worker in self.all_workers
             for other in worker.jobs.values()
             # What is due later steps aside, but where all slots step together.
             if batched or other.job.deadline_s <= due_s
         )
-        return self.estimate.work_s(ahead + running // 2) / self.n_ready
+        return self.estimate.work_s(ahead + running) / self.n_ready
+
+    def _chars_left(self, running: Running) -> int:
+        """Return about how much of a text in a slot is still to be spoken: all of it where its turn has not come."""
+        rate_hz = self.engine.sample_rate_hz if self.engine else 1
+        expected = len(running.job.text) * self.estimate.audio_s_per_char * rate_hz
+        return round(len(running.job.text) * max(0.0, 1 - running.n_made / max(1.0, expected)))
 
     def info(self) -> PoolInfo | None:
         """Return the pool for the gateways' catalogue; None before its engine is known."""

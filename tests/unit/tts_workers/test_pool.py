@@ -151,7 +151,7 @@ def test_a_client_beyond_its_share_is_told_the_wait_behind_all_that_it_has_asked
     assert pool.wait_s(job(client="modest", deadline_s=1.0), 0.0) == pytest.approx(2.0, rel=0.01)
 
 
-@pytest.mark.parametrize(("stepping", "wait_s"), [("turns", 0.0), ("batched", 2.0)])
+@pytest.mark.parametrize(("stepping", "wait_s"), [("turns", 0.0), ("batched", 4.0)])
 def test_what_runs_and_is_due_later_delays_a_newcomer_only_where_all_slots_step_together(
     stepping: str, wait_s: float
 ) -> None:
@@ -162,7 +162,25 @@ def test_what_runs_and_is_due_later_delays_a_newcomer_only_where_all_slots_step_
         pool.add(Waiting(job(request_id=f"book{n}", deadline_s=500.0), b"gateway", 0.0))
         assert pool.next_assignment(0.0) is not None
     assert pool.wait_s(job(deadline_s=1.0), 0.0) == pytest.approx(wait_s, rel=0.01)
-    assert pool.wait_s(job(deadline_s=600.0), 0.0) == pytest.approx(2.0, rel=0.01)
+    assert pool.wait_s(job(deadline_s=600.0), 0.0) == pytest.approx(4.0, rel=0.01)
+
+
+def test_a_segment_in_a_slot_counts_for_as_much_as_is_still_to_be_made_of_it() -> None:
+    pool = pool_of(3)
+    pool.came_up(pool.workers[0], ready())
+    slow(pool)
+    assert pool.engine is not None
+    whole = round(0.4 * pool.engine.sample_rate_hz)
+    for n in range(2):
+        pool.add(Waiting(job(request_id=f"{n}"), b"gateway", 0.0))
+        assert pool.next_assignment(0.0) is not None
+    first = next(iter(pool.workers[0].jobs.values()))
+    waits_s = []
+    for n_made in (0, whole // 2, whole, 2 * whole):
+        first.n_made = n_made
+        waits_s.append(pool.wait_s(job(request_id="new", deadline_s=600.0), 0.0))
+    # The second one's turn has not come: all of its two seconds are to be waited for.
+    assert waits_s == pytest.approx([4.0, 3.0, 2.0, 2.0], rel=0.02)
 
 
 def test_the_last_slot_of_a_worker_is_kept_for_urgent_jobs() -> None:
