@@ -18,6 +18,7 @@ _SCENARIOS = {
     "longtext": ("tts_service.bench.longtext", "Longtext", "one long text by several workers and by one"),
     "soak": ("tts_service.bench.soak", "Soak", "half an hour of mixed load: does anything grow?"),
     "overload": ("tts_service.bench.overload", "Overload", "three times of what the server can do"),
+    "encoders": ("tts_service.bench.encoders", "Encoders", "what each audio format costs, without a server"),
     "leavers": ("tts_service.bench.leavers", "LeaversDrill", "clients that leave at random moments"),
 }
 

@@ -47,7 +47,7 @@ def test_a_command_line_that_asks_for_nonsense_is_refused(
     assert error.count("\n") == 1
 
 
-OWN_SERVERS_ONLY = {"chaos", "longtext", "soak"}
+OWN_SERVERS_ONLY = {"chaos", "encoders", "longtext", "soak"}
 
 
 @pytest.mark.parametrize("name", summaries())
