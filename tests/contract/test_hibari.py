@@ -67,6 +67,15 @@ def test_voices_that_would_have_to_be_downloaded_are_refused(engine: HibariEngin
         assert caught.value.code == Code.VOICE_NOT_FOUND
 
 
+def test_phonemes_are_spoken_as_they_are_written(engine: HibariEngine) -> None:
+    written = speak(engine, job_for(engine, "I said [[təˈmɑːtoʊ]] today."))
+    assert engine._phonemes(job_for(engine, "I said [[təˈmɑːtoʊ]] today.")).split()[2] == "təˈmɑtO"
+    assert sum(written.lengths) > 0
+    with pytest.raises(RequestFailed, match=r"no sound for 'ʘ' in \[\[ \]\]") as caught:
+        engine.start(job_for(engine, "[[ʘa]]"))
+    assert caught.value.code == Code.UNSUPPORTED_TEXT
+
+
 def test_a_part_takes_two_steps_and_is_bounded(engine: HibariEngine) -> None:
     text = ("The quick brown fox jumps over the lazy dog, " * 20)[: engine.info.max_segment_chars]
     sequence = engine.start(job_for(engine, text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from tts_service.text.front_end import ALL_STEPS, Reading, check, segments
 from tts_service.text.lexicon import Lexicon
 from tts_service.text.scripts import check_scripts
 from tts_service.text.segment import Pauses, SegmentText
+
+_RAW = re.compile(r"\[\[[^\[\]]{1,400}\]\]")
+# The attribute of SSML's phoneme.
+_PH = re.compile(r"\bph\s{0,9}=\s{0,9}(?:\"[^\"<]{0,400}\"|'[^'<]{0,400}')")
 
 
 class SpokenText:
@@ -25,7 +30,8 @@ class SpokenText:
 
     def segments(self, utterance: Utterance) -> Iterator[SegmentText]:
         """Return the segments, made as they are asked for. RequestFailed where nothing of the text can be spoken."""
-        check_scripts(utterance.text, utterance.pool.engine.scripts, utterance.voice)
+        engine = utterance.pool.engine
+        check_scripts(_without_phonemes(utterance), engine.scripts, utterance.voice)
         reading = self.reading(utterance)
         check(utterance.text, reading)
         found = segments(utterance.text, reading)
@@ -49,6 +55,14 @@ class SpokenText:
             lexicon=self._lexicon,
             speeds=(engine.min_speed / utterance.speed, engine.max_speed / utterance.speed),
         )
+
+
+def _without_phonemes(utterance: Utterance) -> str:
+    """Return the text with blanks for its phonemes, which are in letters of their own."""
+    text = utterance.text
+    if utterance.pool.engine.raw_phonemes and "[[" in text:
+        text = _RAW.sub(lambda match: " " * len(match[0]), text)
+    return _PH.sub(lambda match: " " * len(match[0]), text) if utterance.ssml else text
 
 
 def _steps(utterance: Utterance) -> frozenset[str]:

@@ -38,7 +38,7 @@ SENTENCE_STEPS: tuple[Step, ...] = (
 )
 STEP_NAMES: tuple[str, ...] = tuple(step.name for step in (UNICODE, *WINDOW_STEPS, *SENTENCE_STEPS))
 
-_RAW = re.compile(r"\[\[.{0,400}?\]\]", re.DOTALL)
+_RAW = re.compile(r"\[\[[^\[\]]{1,400}\]\]")
 
 
 def raw_phonemes_kept(passage: Passage) -> Passage:

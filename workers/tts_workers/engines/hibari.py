@@ -22,12 +22,14 @@ import numpy as np
 from tts_service.errors import Code, EngineBroken, RequestFailed, SettingsError
 from tts_service.protocol import EngineInfo, Job, Runtime, Voice
 from tts_workers.engines.base import NO_SAMPLES, Engine, EngineOptions, Output, Sequence
-from tts_workers.engines.hibari_text import digestible, in_pieces
+from tts_workers.engines.hibari_text import digestible, in_pieces, raw_phonemes
 from tts_workers.engines.option_values import read_options
 from tts_workers.engines.ort import cpu_session, session_runtime
 
 MAX_PHONEMES = 400
 _CLAUSE_END = re.compile(r"(?<=[,;:—.!?…])\s+")
+# In the vocabulary, but they would end the markup.
+_NOT_PHONEMES = frozenset('()/"“”')
 _SPOKEN_PHONEME = re.compile(r"[^\W_]")
 
 
@@ -94,6 +96,7 @@ class HibariEngine(Engine):
             # Above 2 the network's shortest phonemes no longer get shorter.
             min_speed=0.25,
             max_speed=2.0,
+            raw_phonemes=True,
             mode_invariant=True,
         )
 
@@ -104,6 +107,11 @@ class HibariEngine(Engine):
         return HibariSequence(job, parts)
 
     def _phonemes(self, job: Job) -> str:
+        raw = raw_phonemes(job.text)
+        unknown = sorted(raw - self._vocabulary.keys() | raw & _NOT_PHONEMES)
+        if unknown:
+            message = f"voice {job.voice!r} has no sound for {unknown[0]!r} in [[ ]]: expected phonemes of the IPA"
+            raise RequestFailed(Code.UNSUPPORTED_TEXT, message, param="input")
         phonemes: str = self._g2p(digestible(job.text))
         if not _SPOKEN_PHONEME.search(phonemes):
             raise RequestFailed(

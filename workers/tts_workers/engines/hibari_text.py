@@ -8,10 +8,35 @@ from collections.abc import Callable
 
 # hibari has no word for a number of more digits (IndexError in its cardinal()); they are spoken one by one.
 _LONG_NUMBER = re.compile(r"[\d,]{37,}")
+_RAW = re.compile(r"\[\[([^\[\]]{1,400})\]\]")
+# Its alphabet has a letter of its own for each diphthong and affricate of American English.
+_LETTERS = {
+    "t͡ʃ": "ʧ", "tʃ": "ʧ", "d͡ʒ": "ʤ", "dʒ": "ʤ", "eɪ": "A", "aɪ": "I", "oʊ": "O", "əʊ": "O", "aʊ": "W", "ɔɪ": "Y",
+    "ɚ": "əɹ", "ɝ": "ɜɹ", "r": "ɹ", "g": "ɡ", "ɫ": "l", "ː": "", ".": "", "\u0361": "", "\u032f": "", "'": "ˈ",
+}  # fmt: skip
+_IPA = re.compile("|".join(re.escape(symbol) for symbol in sorted(_LETTERS, key=len, reverse=True)))
 
 
 def digestible(text: str) -> str:
-    """Return a text that is spoken like `text` and raises nothing in hibari-tts 0.2.1."""
+    """Return a text that is spoken like `text` and raises nothing in hibari-tts 0.2.1.
+
+    Phonemes of the IPA in [[ ]] become the package's markup for them.
+    """
+    parts = _RAW.split(text)
+    return "".join(_digestible(part) if n % 2 == 0 else f"[x](/{phonemes(part)}/)" for n, part in enumerate(parts))
+
+
+def phonemes(ipa: str) -> str:
+    """Return phonemes of the IPA in the package's letters."""
+    return " ".join(_IPA.sub(lambda symbol: _LETTERS[symbol[0]], ipa).split())
+
+
+def raw_phonemes(text: str) -> set[str]:
+    """Return the symbols in [[ ]], in the package's letters."""
+    return set("".join(phonemes(match[1]) for match in _RAW.finditer(text))) - {" "}
+
+
+def _digestible(text: str) -> str:
     plain = "".join(_plain_digit(char) for char in text)
     # "İ" has two characters in lower case, which hibari's stress rules cannot align (TypeError); "[here](there)" is
     # its markup for phonemes, and "there" would be dropped.

@@ -95,6 +95,15 @@ def test_phonemes_are_left_alone_where_the_engine_takes_them() -> None:
     assert jobs_of(FakeGateway(client), "Dr. [[ɡʊd 5 **dˈeɪ**]] 5") == ["Doctor [[ɡʊd 5 **dˈeɪ**]] five"]
 
 
+def test_letters_of_the_ipa_are_let_through_where_they_are_phonemes() -> None:
+    latin = FakeClient([pool(raw_phonemes=True, scripts=["LATIN"])])
+    assert jobs_of(FakeGateway(latin), "a [[θɪˈŋːɡ]]") == ["a [[θɪˈŋːɡ]]"]
+    document = "<speak><phoneme ph='θɪˈŋː'>thing</phoneme></speak>"
+    for raw_phonemes, expected in ((True, "[[θɪˈŋː]]"), (False, "thing")):
+        client = FakeClient([pool(raw_phonemes=raw_phonemes, scripts=["LATIN"])])
+        assert jobs_of(FakeGateway(client), document, input_type="ssml") == [expected]
+
+
 def test_a_rate_in_the_text_goes_with_that_of_the_request() -> None:
     gateway = FakeGateway()
     document = "<speak>one <prosody rate='50%'>two</prosody></speak>"

@@ -24,6 +24,8 @@ def test_a_plain_text_stays_as_it_is(text: str) -> None:
         ("İstanbul", "Istanbul"),
         ("[here](http://x)", "[here] (http://x)"),
         ("1" * 37, " ".join("1" * 37)),
+        ("a [[təˈmeɪtoʊ]]", "a [x](/təˈmAtO/)"),
+        ("[[ˈt͡ʃɜːr.tʃ dʒɔɪ]] [x](y)", "[x](/ˈʧɜɹʧ ʤY/) [x] (y)"),
         ("no " + "12" * 20 + "!", "no " + " ".join("12" * 20) + "!"),
     ],
 )
