@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -31,11 +32,12 @@ class Passage:
     __slots__ = ("edits", "ends", "fixed", "starts", "text")
 
     def __init__(
-        self, text: str, starts: list[int], ends: list[int], fixed: bytes, edits: tuple[Edit, ...] = ()
+        self, text: str, starts: Iterable[int], ends: Iterable[int], fixed: bytes, edits: tuple[Edit, ...] = ()
     ) -> None:
         self.text = text
-        self.starts = starts
-        self.ends = ends
+        # Machine words and not objects: a gateway reads many texts at a time.
+        self.starts = array("q", starts)
+        self.ends = array("q", ends)
         self.fixed = fixed
         """1 for each character that is as it shall be spoken: later steps leave it alone."""
         self.edits = edits
@@ -44,7 +46,7 @@ class Passage:
     def of(cls, text: str, start: int = 0) -> Passage:
         """Return the user's own text, which begins at character `start` of all of it."""
         end = start + len(text)
-        return cls(text, list(range(start, end)), list(range(start + 1, end + 1)), bytes(len(text)))
+        return cls(text, range(start, end), range(start + 1, end + 1), bytes(len(text)))
 
     @classmethod
     def spoken(cls, text: str, start: int, end: int) -> Passage:
@@ -99,7 +101,7 @@ class Passage:
 
     def replaced(self, rule: str, changes: list[tuple[int, int, str]], *, final: bool = True) -> Passage:
         """Return it with characters `start` to `end` of each change, in order, replaced by new ones."""
-        texts, starts, ends, fixed, edits = [], list[int](), list[int](), [], []
+        texts, starts, ends, fixed, edits = [], array("q"), array("q"), [], []
         at = 0
         for start, end, words in changes:
             place = self.source(start, end)
@@ -111,8 +113,8 @@ class Passage:
                 starts += self.starts[start:end]
                 ends += self.ends[start:end]
             else:
-                starts += [place[0]] * len(words)
-                ends += [place[1]] * len(words)
+                starts += array("q", [place[0]]) * len(words)
+                ends += array("q", [place[1]]) * len(words)
             fixed += [self.fixed[at:start], (b"\1" if final else b"\0") * len(words)]
             edits.append(Edit(rule, *place, self.text[start:end], words))
             at = end

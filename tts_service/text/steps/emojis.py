@@ -23,7 +23,7 @@ def _apply(passage: Passage, language: Language) -> Passage:
     last = ("", -1)
     for found in emoji.emoji_list(passage.text):
         start, end, sign = found["match_start"], found["match_end"], found["emoji"]
-        if sign in _NOT_EMOJI or sign[0] in _NOT_EMOJI:
+        if sign in _NOT_EMOJI or sign[0] in _NOT_EMOJI or 1 in passage.fixed[start:end]:
             continue
         repeated = last[0] == sign and not passage.text[last[1] : start].strip()
         last = (sign, end)

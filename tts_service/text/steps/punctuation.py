@@ -28,7 +28,8 @@ def _apply(passage: Passage, language: Language) -> Passage:
     if language.code != "fr":
         passage = passage.sub("punctuation", _SPACE_BEFORE, "", final=False)
     passage = passage.sub("punctuation", _BRACKETS, lambda m: " (" if m[1] else ") ", final=False)
-    changes = [(m.start() - 1, m.start(), passage.text[m.start() - 1] + " ") for m in _GLUED.finditer(passage.text)]
+    glued = [match.start() for match in _GLUED.finditer(passage.text) if not passage.fixed[match.start() - 1]]
+    changes = [(at - 1, at, passage.text[at - 1] + " ") for at in glued]
     passage = passage.replaced("punctuation", changes, final=False) if changes else passage
     # Words of earlier steps bring spaces of their own, which are nobody's words.
     spaces = [(*match.span(), " ") for match in _SPACES.finditer(passage.text)]

@@ -92,7 +92,7 @@ def test_the_language_is_the_requests_or_the_voices() -> None:
 
 def test_phonemes_are_left_alone_where_the_engine_takes_them() -> None:
     client = FakeClient([pool(raw_phonemes=True)])
-    assert jobs_of(FakeGateway(client), "Dr. [[ɡʊd 5 **dˈeɪ**]] 5") == ["Doctor [[ɡʊd 5 **dˈeɪ**]] five"]
+    assert jobs_of(FakeGateway(client), "Dr. [[ɡʊd 5 **d☃ˈeɪ**]]x 5") == ["Doctor [[ɡʊd 5 **d☃ˈeɪ**]]x five"]
 
 
 def test_letters_of_the_ipa_are_let_through_where_they_are_phonemes() -> None:

@@ -35,7 +35,7 @@ def test_places_grow_and_stay_within_the_text(text: str, changes: list[tuple[str
     for pattern, words in changes:
         passage = passage.sub("rule", re.compile(pattern), words, final=False)
     assert len(passage.starts) == len(passage.ends) == len(passage.fixed) == len(passage.text)
-    assert passage.starts == sorted(passage.starts)
+    assert list(passage.starts) == sorted(passage.starts)
     assert all(0 <= start < end <= len(text) for start, end in zip(passage.starts, passage.ends, strict=True))
 
 
