@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import jiwer
 import pytest
 
@@ -72,6 +75,27 @@ def test_the_text_that_is_shown_is_the_text_that_is_spoken(tone: Service, hibari
     with tone.connect() as connection:
         (segment,) = connection.post("/v1/audio/text", {"input": "Dr. Lee paid $3.50."}).json()["segments"]
     assert segment["text"] == "Dr. Lee paid $3.50."
+
+
+@pytest.mark.parametrize("own_workers", [False, True])
+def test_say_shows_the_text_and_the_rules(hibari: Service, own_workers: bool) -> None:
+    where = ["--engine", "hibari", "--workers", "1"] if own_workers else ["--url", hibari.url]
+    command = [sys.executable, "-m", "tts_service", "say", "It is 9:42. [pause:1s] Go!!!", "--show-text", *where]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "It is nine forty-two.  [0-11, then 1 s]",
+        "    pause: '[pause:1s]' -> ''",
+        "    times: '9:42' -> 'nine forty-two'",
+        "Go!  [23-28]",
+        "    punctuation: '!!!' -> '!'",
+    ]
+
+
+def test_txt_03_words_glued_by_a_bracket_and_dashes_take_their_time(hibari: Service) -> None:
+    glued = hibari.pcm("a handful of people (the inner circle)—and everyone else—noticed", seed=1)
+    commas = hibari.pcm("a handful of people, the inner circle, and everyone else, noticed", seed=1)
+    assert len(glued) >= 0.85 * len(commas)
 
 
 def test_a_document_of_ssml_is_spoken_with_its_silence(tone: Service) -> None:

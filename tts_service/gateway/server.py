@@ -30,6 +30,7 @@ from tts_service.orphans import die_with_parent, name_process
 from tts_service.room import GATEWAY_DESCRIPTORS, MAX_CONNECTIONS, check_room, gateway_needs
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Settings
+from tts_service.text.lexicon import check_lexicon
 from tts_service.versions import InstalledVersion
 
 logger = logging.getLogger(__name__)
@@ -149,6 +150,8 @@ def run(settings: Settings, runtime_dir: RuntimeDir, listener_fd: int | None, re
     # What is wrong with them is told here, and not by each process.
     KeyRing.of(settings.gateway, os.environ)
     runtime_dir.prepare()
+    if settings.gateway.lexicon:
+        check_lexicon(Path(settings.gateway.lexicon))
     if settings.gateway.cache_mib and settings.gateway.cache_dir:
         check_private(Path(settings.gateway.cache_dir).absolute())
     check_room(gateway_needs(settings.gateway))

@@ -9,6 +9,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tts_service.errors import SettingsError
 from tts_service.text.languages import Language
 from tts_service.text.passage import Passage
 
@@ -80,6 +81,17 @@ class Lexicon:
                 self._read[name] = (state if "state" in locals() else None, before[1])
                 return
             self._read[name] = (state, entries)
+
+
+def check_lexicon(directory: Path) -> None:
+    """Raise SettingsError where a service would start without a lexicon that it is to have."""
+    if not directory.is_dir():
+        raise SettingsError(f"gateway.lexicon = {str(directory)!r}: there is no such directory")
+    for path in sorted(directory.glob("*.toml")):
+        try:
+            read_entries(path)
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"gateway.lexicon: {path}: {error}") from error
 
 
 def read_entries(path: Path) -> Entries:

@@ -31,6 +31,12 @@ _SHORT_DAYS = {
     "Sat": "Saturday",
     "Sun": "Sunday",
 }
+_DAY_RANGE = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.?[\-–]({'|'.join(_SHORT_DAYS)})\b")
+# Without a year it might be a fraction: not behind these.
+_SHORT_DATE = re.compile(
+    r"(?:(?<=\bon )|(?<=\bby )|(?<=\buntil )|(?<=\bsince )|(?<=\bfrom )|(?<=\bdue )|(?<=\bbefore )|(?<=\bafter ))"
+    r"(1[0-2]|0?[1-9])/(0?[1-9]|[12][0-9]|3[01])(?![\w/]|[.,][0-9])"
+)
 _DAY_NAME = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})(?:\.(?=,? [A-Z0-9]| (?:to|and|through|or) |$)|(?=, ))")
 
 
@@ -66,6 +72,9 @@ def _english(passage: Passage, language: Language) -> Passage:
         the = "" if re.search(r"\bthe $", match.string[: match.start()]) else "the "
         return f"{the}{ordinal(int(match[1]), language)} of {names[match[2]]}{after}"
 
+    passage = passage.sub("dates", _DAY_RANGE, lambda m: f"{_SHORT_DAYS[m[1]]} {language.to} {_SHORT_DAYS[m[2]]}")
+    if language.region in ("", "US"):
+        passage = passage.sub("dates", _SHORT_DATE, lambda m: f"{_ENGLISH[int(m[1])]} {ordinal(int(m[2]), language)}")
     passage = passage.sub("dates", _DAY_NAME, lambda m: _SHORT_DAYS[m[1]])
     passage = passage.sub("dates", _MONTH_FIRST, month_first)
     passage = passage.sub("dates", _DAY_FIRST, day_first)

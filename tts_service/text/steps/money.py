@@ -77,13 +77,18 @@ _SCALE_WORDS = (
 )
 _SHORT_SCALES = "|".join(sorted(_SCALES, key=len, reverse=True))
 _SCALE = rf"(?:(?P<short>{_SHORT_SCALES})\b|(?P<link>[ -]| de | di )(?P<scale>{_SCALE_WORDS})(?!\w))?"
+_PER_UNITS = {
+    "lb": "pound", "oz": "ounce", "kg": "kilogram", "g": "gram", "hr": "hour", "h": "hour", "min": "minute",
+    "mo": "month", "yr": "year", "gal": "gallon", "mi": "mile", "km": "kilometer", "m": "meter", "l": "liter",
+}  # fmt: skip
+_PER = f"(?:{'|'.join(_PER_UNITS)})"
 _PREFIXED = (
     rf"(?P<minus>(?<!\w)[-−])?(?<![A-Za-z0-9])(?P<sign>{_SIGN}|(?:{_CODE})(?= ?[0-9])) ?(?P<amount>AMOUNT)"
-    rf"(?: ?[-–] ?(?:{_SIGN})?(?P<until>AMOUNT))?{_SCALE}(?P<per>/(?=[a-z]))?{AFTER}"
+    rf"(?: ?[-–] ?(?:{_SIGN})?(?P<until>AMOUNT))?{_SCALE}(?P<per>/(?:{_PER}\b|(?=[a-z])))?{AFTER}"
 )
 _SUFFIXED = (
     rf"(?P<minus>(?<![\w])[-−])?{BEFORE}(?P<amount>AMOUNT)(?:[-–](?P<until>AMOUNT))?{_SCALE}"
-    rf" ?(?P<sign>{_SIGN}|(?:{_CODE})\b)(?P<per>/(?=[a-z]))?(?![0-9A-Za-z])"
+    rf" ?(?P<sign>{_SIGN}|(?:{_CODE})\b)(?P<per>/(?:{_PER}\b|(?=[a-z])))?(?![0-9A-Za-z])"
 )
 _CENTS = r"(?<![\w.,])(?P<amount>AMOUNT) ?¢"
 _MINOR = {
@@ -117,7 +122,7 @@ def _apply(passage: Passage, language: Language) -> Passage:
 def _price(match: re.Match[str], language: Language) -> str | None:
     code = _SIGNS.get(match["sign"], match["sign"])
     minus = f"{language.minus} " if match["minus"] else ""
-    per = f" {language.per} " if match["per"] else ""
+    per = f" {language.per} {_per(match['per'], language)}" if match["per"] else ""
     amount, until = match["amount"], match["until"]
     scale = match["scale"] or (_SCALES[match["short"]] if match["short"] else "")
     if match["short"] and language.code != "en":
@@ -128,6 +133,12 @@ def _price(match: re.Match[str], language: Language) -> str | None:
         scale = {"Mio.": "Millionen", "Mio": "Millionen", "Mrd.": "Milliarden", "Mrd": "Milliarden"}.get(scale, scale)
         return f"{minus}{words} {scale}".rstrip() + f" {_name(code, 2, language)}{per}"
     return minus + _plain(amount, code, language) + per
+
+
+def _per(written: str, language: Language) -> str:
+    """Return the unit of a price; of one that is written out nothing: it follows."""
+    name = written[1:]
+    return _PER_UNITS[name] if language.code == "en" and name else name
 
 
 def _plain(amount: str, code: str, language: Language) -> str:

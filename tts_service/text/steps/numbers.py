@@ -32,7 +32,7 @@ _RATIO = re.compile(r"(?<![\w:.,])([0-9]{1,4}):([0-9]{1,4})(?![\w:]|[.,][0-9])")
 _POWER = re.compile(r"(?<=[\w)])([²³])|(?<=[\w)])\^(-?[0-9]+)(?![\w.])|10([⁻]?[⁰¹²³⁴-⁹]+)")
 _DIMENSION = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(?: ?x ?|×)(?=[0-9])")
 _NUMBER_SIGN = re.compile(r"(?<!\w)#(?=[0-9])|№ ?(?=[0-9])")
-_TIMES = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)x\b")
+_TIMES = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)x\b(?! ?[+\-*/=<>^²³])")
 # Behind these a numeral is an ordinary number, behind a name it is "the eighth".
 _COUNTED = (
     "World War|Chapter|Part|Volume|Vol\\.|Act|Book|Section|Article|Type|Phase|Class|Level|Stage|Grade|"
@@ -46,7 +46,9 @@ _REGNAL = (
     "Ramesses|Ptolemy|Murad|Mehmed|Selim|Leopold|Albert|Umberto|Robert|Alfonso|Ferdinand|Haakon|Olaf|"
     "Harald|Margaret"
 )
-_ROMAN = re.compile(rf"\b({_COUNTED}|{_REGNAL}) ((?=[IVXL])(?:X{{0,3}}|XL|L)(?:IX|IV|V?I{{0,3}}))\b(?!\.?[A-Za-z'])")
+_ROMAN = re.compile(
+    rf"\b({_COUNTED}|{_REGNAL}) ((?=[IVXL])(?:X{{0,3}}|XL|L)(?:IX|IV|V?I{{0,3}}))\b(?!\.?[A-Za-z]|'(?!s\b))"
+)
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _RANGE = (
     rf"(?<![\w\-–.,]){BEFORE}(?P<first>AMOUNT)(?P<percent1> ?%)? ?[\-–—] ?"

@@ -16,6 +16,8 @@ _AND_OR_WORDS = {"and/or": "and or", "s/he": "she or he", "w/o": "without", "w/"
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_])\s?/\s?(?=[^\W\d_])")
 _STAR_TIMES = re.compile(r"(?<=[\w)]) [*·⋅] (?=[\w(])")
 _SNAKE = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
+_COMPARISON = re.compile(r" ?(&&|\|\||>=|<=|!=|==|≥|≤|≠) ?")
+_COMPARISONS = {"&&": "and", "||": "or", ">=": "≥", "<=": "≤", "!=": "≠", "==": "="}
 _CPLUSPLUS = re.compile(r"\b([A-Z])(\+\+|#)(?!\w)")
 _DECORATION = re.compile(r"[*_~`^|\\•·▪◦‣■□▶►★☆✓✔✗✘→←↑↓⇒⇐➔➜➤†‡¤◆◇○●]+")
 _ARROW = re.compile(r" ?[→⇒➔➜➤] ?| (?:-+>|=+>) ")
@@ -26,10 +28,11 @@ def _apply(passage: Passage, language: Language) -> Passage:
         return passage
     english = language.code == "en"
     passage = passage.sub("symbols", _ARROW, f" {language.to} " if english else ", ")
-    passage = passage.sub("symbols", _ROW, " ", final=False)
     if english:
+        passage = passage.sub("symbols", _COMPARISON, lambda m: f" {_compared(m[1], language)} ")
         passage = passage.sub("symbols", _AND_OR, lambda m: _AND_OR_WORDS.get(m[1], m[1].replace("/", " or ")))
         passage = passage.sub("symbols", _CPLUSPLUS, lambda m: f"{m[1]} {'plus plus' if m[2] == '++' else 'sharp'}")
+    passage = passage.sub("symbols", _ROW, " ", final=False)
     passage = passage.sub("symbols", _HASHTAG, f"{language.hashtag} ")
     passage = passage.sub("symbols", _MENTION, f"{language.at} ")
     passage = passage.sub("symbols", _STAR_TIMES, f" {language.times} ")
@@ -37,6 +40,11 @@ def _apply(passage: Passage, language: Language) -> Passage:
     passage = passage.sub("symbols", _SNAKE, " ", final=False)
     passage = passage.sub("symbols", _named(language), lambda m: _name(m, language))
     return passage.sub("symbols", _DECORATION, _only_space, final=False)
+
+
+def _compared(sign: str, language: Language) -> str:
+    name = _COMPARISONS.get(sign, sign)
+    return _names(language).get(name, name)
 
 
 def _only_space(match: re.Match[str]) -> str:

@@ -17,11 +17,17 @@ _HOUR = re.compile(r"(?<![\w:.,])(1[0-2]|0?[1-9])(?: ?[\-–] ?(1[0-2]|0?[1-9]))
 _FRENCH = re.compile(r"(?<![\w:.,])([01]?[0-9]|2[0-4]) ?h ?([0-5][0-9])(?!\w)")
 _UHR = re.compile(r"(?<![\w:.,])([01]?[0-9]|2[0-4])(?:[.:]([0-5][0-9]))? Uhr\b")
 
+# Between two times.
+_UNTIL = re.compile(
+    r"(?:(?<=[0-9][ap]m)|(?<=[0-9] [ap]m)|(?<=[ap]\.m\.)|(?<=:[0-9]{2})) ?[\-–] ?(?=[0-9])", re.IGNORECASE
+)
+
 
 def _apply(passage: Passage, language: Language) -> Passage:
     if not language.reads_numbers:
         return passage
     if language.code == "en":
+        passage = passage.sub("times", _UNTIL, f" {language.to} ")
         passage = passage.sub("times", _CLOCK, lambda m: _english(m, language))
         return passage.sub("times", _HOUR, lambda m: _hour(m, language))
     if language.code == "fr":

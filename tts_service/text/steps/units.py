@@ -59,6 +59,7 @@ _ENGLISH = {
     "mpg": ("mile per gallon", "miles per gallon"),
     "mol": ("mole", "moles"),
     "MW/h": ("megawatt per hour", "megawatts per hour"),
+    "m/s²": ("meter per second squared", "meters per second squared"),
     "sq ft": ("square foot", "square feet"),
     "sq. ft.": ("square foot", "square feet"),
     "g/L": ("gram per liter", "grams per liter"),

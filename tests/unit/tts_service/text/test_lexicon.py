@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tts_service.errors import SettingsError
 from tts_service.text.front_end import Reading, check, segments
-from tts_service.text.lexicon import Lexicon, read_entries
+from tts_service.text.lexicon import Lexicon, check_lexicon, read_entries
 
 ENGLISH = """
 [words]
@@ -100,6 +101,14 @@ def test_a_bad_file_says_what_is_wrong(tmp_path: Path, content: str, reason: str
     with pytest.raises(ValueError, match=r".") as caught:
         read_entries(tmp_path / "en.toml")
     assert reason in str(caught.value)
+    with pytest.raises(SettingsError, match=r"en\.toml: "):
+        check_lexicon(tmp_path)
+
+
+def test_a_service_does_not_start_without_its_lexicon(tmp_path: Path) -> None:
+    check_lexicon(tmp_path)
+    with pytest.raises(SettingsError, match="there is no such directory"):
+        check_lexicon(tmp_path / "none")
 
 
 def test_a_language_of_a_request_names_no_other_file(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def check(text: str, expected: str) -> None:
         ("version 2.0.1", "version two point zero point one"),
         ("at 192.168.1.1", "at one hundred ninety-two dot one hundred sixty-eight dot one dot one"),
         ("Henry VIII and World War II", "Henry the eighth and World War two"),
+        ("Elizabeth II's reign", "Elizabeth the second's reign"),
         ("Peter I met", "Peter I met"),
         ("#5 and No. 7", "number five and number seven"),
         ("3x as fast, 4x4", "three times as fast, four by four"),
@@ -64,6 +65,7 @@ def test_numbers_are_read_by_their_kind(text: str, expected: str) -> None:
         ("1914-1918", "nineteen fourteen to nineteen eighteen"),
         ("300 B.C. it was", "three hundred B C it was"),
         ("1500 people", "fifteen hundred people"),
+        ("Mon-Fri by 12/5", "Monday to Friday by December fifth"),
         ("Mon., Dec. 3", "Monday, December third"),
         ("We may 5 times", "We may five times"),
     ],
@@ -81,6 +83,7 @@ def test_dates_and_years(text: str, expected: str) -> None:
         ("7 a.m. or 7:30 PM sharp", "seven A M or seven thirty P M sharp"),
         ("It is 5 p.m.", "It is five P M."),
         ("9-11 a.m. only", "nine to eleven A M only"),
+        ("9am-5pm, 9:00-17:30", "nine A M to five P M, nine o'clock to seventeen thirty"),
         ("it took 1:02:03", "it took one hour two minutes and three seconds"),
     ],
 )
@@ -105,6 +108,7 @@ def test_times(text: str, expected: str) -> None:
         ("$10-15", "ten to fifteen dollars"),
         ("$20/month", "twenty dollars per month"),
         ("50¢", "fifty cents"),
+        ("$2.05/lb", "two dollars and five cents per pound"),
     ],
 )
 def test_prices(text: str, expected: str) -> None:
@@ -177,6 +181,7 @@ def test_abbreviations(text: str, expected: str) -> None:
         ("snake_case_name", "snake case name"),
         ("a → b", "a to b"),
         ("stop *** now", "stop now"),
+        ("a >= 5 && b != 2x", "a greater than or equal to five and b not equal to two x"),
         ("§4 and ±3", "section four and plus or minus three"),
     ],
 )
