@@ -9,11 +9,13 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import psutil
 import pytest
 
+import tts_service
 from support.booted import Booted, BootedService, booted
 from support.raw_http import RawClient
 from support.service import wait_until
@@ -217,6 +219,45 @@ def test_a_half_that_hangs_is_ended_by_its_watchdog_and_started_again(node: Node
     wait_until(lambda: not stopped.is_running(), 10.0, "the end of the hung half")
     node.service.wait_ready()
     assert node.service.pcm("Up again.")
+
+
+def replace_package(node: Node, version: str) -> None:
+    """Have another version installed, as pip would: the code's, and what is written about it."""
+    distribution = metadata.distribution("tts-service")
+    folder = Path(str(distribution._path))  # type: ignore[attr-defined]
+    for path in [Path(str(tts_service.__file__)), folder / "METADATA", folder / "PKG-INFO"]:
+        if path.exists():
+            text = path.read_text().replace(tts_service.__version__, version)
+            (node.machine.root / path.relative_to("/")).write_text(text)
+
+
+def test_an_upgrade_loses_no_request_where_both_halves_are_restarted_together(node: Node) -> None:
+    expected = node.service.pcm(TEXT, stream=False, seed=1)
+    replace_package(node, "9.9.8")
+    before = [node.machine.main_pid(unit) for unit in UNITS]
+    with under_load(node.service) as load:
+        # One transaction, and so in order; systemctl with two names makes two.
+        node.systemctl("restart", "tts-service.target")
+        for unit in UNITS:
+            wait_until(lambda unit=unit: node.machine.main_pid(unit) not in (0, *before), 20.0, "the successor")
+        node.service.wait_ready()
+    assert node.service.get("/health")[1]["version"] == "9.9.8"
+    assert load.failures == []
+    assert set(load.whole) == {expected}
+
+
+@pytest.mark.drill
+def test_after_an_upgrade_the_half_that_was_forgotten_restarts_by_itself(node: Node) -> None:
+    replace_package(node, "9.9.9")
+    gateway = node.machine.main_pid("tts-gateway.service")
+    with under_load(node.service) as load:
+        node.systemctl("restart", "tts-workers.service")
+        wait_until(lambda: node.machine.main_pid("tts-gateway.service") not in (0, gateway), 40.0, "a new gateway")
+        node.service.wait_ready()
+    assert node.service.get("/health")[1]["version"] == "9.9.9"
+    # What the old gateway had in progress cannot be spoken by workers of another version: one for each client.
+    assert len(load.failures) <= 3
+    assert all(failure.startswith("503") for failure in load.failures), load.failures
 
 
 def test_wrong_settings_end_a_start_for_good_with_their_code(node: Node) -> None:
