@@ -79,7 +79,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 def _is_ready(url: str) -> bool:
     try:
         with Connection(url, timeout_s=5.0) as connection:
-            if connection.get("/ready").status != 200:
+            ready = connection.get("/ready")
+            ready.body()
+            if ready.status != 200:
                 return False
             return are_up(connection.get("/workers").json()["workers"])
     except Unavailable:
