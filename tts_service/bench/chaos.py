@@ -139,7 +139,7 @@ class Chaos:
 
     def _stages(self, client: LineProcess, server: Server, havoc: Havoc) -> Iterator[Stage]:
         ring = _Ring(client, server, havoc, self.bodies)
-        yield ring.stage(UNDISTURBED, [Caller([request]) for request in range(len(self.bodies))], lambda: None)
+        yield ring.stage(UNDISTURBED, self._undisturbed(), lambda: None)
         yield ring.stage(
             WORKERS,
             self._clients(self.seconds),
@@ -148,6 +148,11 @@ class Chaos:
         for n in range(self.dispatcher_kills):
             havoc.wait_back()
             yield ring.stage(f"{DISPATCHER} {n + 1}", self._clients(0.0), ring.strike_dispatcher)
+
+    def _undisturbed(self) -> list[Caller]:
+        """Return clients, no more than the server has room for, that ask for each request once."""
+        n_clients = min(self.n_streams + self.n_downloads, len(self.bodies))
+        return [Caller(list(range(k, len(self.bodies), n_clients))) for k in range(n_clients)]
 
     def _clients(self, until_s: float) -> list[Caller]:
         """Return the clients: each goes through the requests of its kind, from a place of its own."""
