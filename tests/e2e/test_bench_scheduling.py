@@ -24,7 +24,7 @@ STEADY = ("--step-cost", "0", "--step-wait", "0.01")
 
 def test_killed_and_stopped_workers_and_a_killed_dispatcher_change_no_byte(tmp_path: Path) -> None:
     blows = ("--seconds", "3", "--kill-every", "0.7", "--stop-every", "1.4", "--dispatcher-kills", "1")
-    clients = ("--streams", "4", "--downloads", "4", "--step-cost", "0.001")
+    clients = ("--streams", "4", "--downloads", "4", "--step-cost", "0.003")
     outcome = bench(tmp_path, "chaos", *blows, *clients)
     assert outcome.exit_code == ExitCode.OK, outcome.output + outcome.errors
     undisturbed, workers, dispatcher = msgspec.json.decode(outcome.json, type=ChaosResult).stages

@@ -36,7 +36,7 @@ N_TEXTS = N_SHORT + N_LONG
 REQUESTS_BESIDE_DISPATCHER = 2
 # Segments in progress before the dispatcher is killed, and the time from then on.
 N_BUSY = 4
-MIDDLE_S = 0.5
+MIDDLE_S = 0.2
 # After the last blow, for what is in progress.
 PATIENCE_S = 120.0
 BUSY_TIMEOUT_S = 20.0
