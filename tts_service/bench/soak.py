@@ -164,8 +164,9 @@ def take_sample(top_pid: int, at_s: float, place: Path) -> Sample:
         elif state:
             targets = _descriptors(pid)
             n_sockets = sum(target.startswith("socket:") for target in targets)
-            pss = procfs.pss_bytes(pid)
-            processes.append(ProcessSample(pid, name, pss, procfs.live_threads(pid), len(targets), n_sockets))
+            # Not all of PSS: that of libraries changes with who else on the machine has them loaded.
+            own = procfs.own_bytes(pid)
+            processes.append(ProcessSample(pid, name, own, procfs.live_threads(pid), len(targets), n_sockets))
     files = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
     return Sample(at_s, processes, zombies, files)
 

@@ -18,7 +18,8 @@ class ProcessSample(msgspec.Struct, frozen=True):
 
     pid: int
     name: str
-    pss_bytes: int
+    own_bytes: int
+    """Memory that is no file's."""
     threads: int
     descriptors: int
     sockets: int
@@ -57,7 +58,7 @@ class Line(msgspec.Struct, frozen=True):
 def line_of(samples: Sequence[tuple[float, ProcessSample]]) -> Line:
     """Return the figures of one process. At least three samples."""
     times = np.array([at_s for at_s, _ in samples])
-    sizes = np.array([sample.pss_bytes / _MIB for _, sample in samples])
+    sizes = np.array([sample.own_bytes / _MIB for _, sample in samples])
     slope, error = slope_of(times, sizes)
     process = samples[0][1]
     return Line(

@@ -18,10 +18,10 @@ def draw(samples: Sequence[Sample], n_warm_up: int, figure: Any) -> None:
         series = [(s.at_s / 60, process) for s in samples for process in s.processes if process.pid == pid]
         minutes = [at for at, _ in series]
         style = {"label": f"{name} ({pid})", "color": f"C{n % 10}", "linestyle": "-" if n < 10 else "--"}
-        memory.plot(minutes, [process.pss_bytes / _MIB for _, process in series], **style)
+        memory.plot(minutes, [process.own_bytes / _MIB for _, process in series], **style)
         threads.plot(minutes, [process.threads for _, process in series], **style)
         descriptors.plot(minutes, [process.descriptors for _, process in series], **style)
-    for panel, label in ((memory, "PSS, MiB"), (threads, "threads"), (descriptors, "descriptors")):
+    for panel, label in ((memory, "own memory, MiB"), (threads, "threads"), (descriptors, "descriptors")):
         panel.set_ylabel(label)
         panel.set_ylim(bottom=0)
         panel.grid(alpha=0.3)
