@@ -20,6 +20,8 @@ from tts_service.http_client import Connection
 READY_TIMEOUT_S = 200.0
 STOP_TIMEOUT_S = 90.0
 LOOK_S = 0.05
+# Every look at the workers reads all their memory maps: on a busy machine, more looks than that keep it busy.
+LOOK_AT_WORKERS_S = 0.5
 
 # `serve` is a top process and has no flag for this: a bench that is killed must not leave a server behind.
 _START = """
@@ -54,14 +56,16 @@ def own_server(flags: list[str], environment: Mapping[str, str]) -> Iterator[tup
 
 
 def _wait_ready(process: subprocess.Popen[bytes], log: Path) -> str:
-    deadline = time.monotonic() + READY_TIMEOUT_S
+    deadline, pause_s = time.monotonic() + READY_TIMEOUT_S, LOOK_S
     while time.monotonic() < deadline:
         try:
-            process.wait(LOOK_S)
+            process.wait(pause_s)
         except subprocess.TimeoutExpired:
             url = _url(log)
             if url and _is_ready(url):
-                return url
+                if _is_up(url):
+                    return url
+                pause_s = LOOK_AT_WORKERS_S
         else:
             raise CannotStart(f"the server to be measured did not start: {_last_line(log)}")
     raise Unavailable(f"the server to be measured was not ready after {READY_TIMEOUT_S:.0f} s: {_last_line(log)}")
@@ -79,11 +83,16 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 def _is_ready(url: str) -> bool:
     try:
         with Connection(url, timeout_s=5.0) as connection:
-            ready = connection.get("/ready")
-            ready.body()
-            if ready.status != 200:
-                return False
-            return are_up(connection.get("/workers").json()["workers"])
+            return connection.get("/ready").status == 200
+    except Unavailable:
+        return False
+
+
+def _is_up(url: str) -> bool:
+    try:
+        with Connection(url, timeout_s=5.0) as connection:
+            answer = connection.get("/workers")
+            return answer.status == 200 and are_up(answer.json()["workers"])
     except Unavailable:
         return False
 
