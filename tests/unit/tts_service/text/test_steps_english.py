@@ -181,7 +181,7 @@ def test_abbreviations(text: str, expected: str) -> None:
         ("snake_case_name", "snake case name"),
         ("a → b", "a to b"),
         ("stop *** now", "stop now"),
-        ("a >= 5 && b != 2x", "a greater than or equal to five and b not equal to two x"),
+        ("a >= 5 && b != 2x + 1", "a greater than or equal to five and b not equal to two x plus one"),
         ("§4 and ±3", "section four and plus or minus three"),
     ],
 )
