@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,7 +77,7 @@ def test_flush_speaks_a_sentence_that_is_not_complete(tone: Service) -> None:
         talk.say(text="re.")
         talk.say(text="")
         talk.hear_final()
-        assert talk.audio[None] == tone.pcm("Hello the\nre.", voice="hz500")
+        assert talk.audio[None] == tone.pcm("Hello the", voice="hz500") + tone.pcm("re.", voice="hz500")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,7 @@ def test_flush_speaks_a_sentence_that_is_not_complete(tone: Service) -> None:
         ("pcm_16000", {"response_format": "pcm", "sample_rate": 16000}),
         ("pcm_8000", {"response_format": "pcm", "sample_rate": 8000}),
         ("mp3_24000_64", {"response_format": "mp3", "sample_rate": 24000}),
+        ("ulaw_8000", {"response_format": "ulaw"}),
     ],
 )
 def test_output_formats_have_the_bytes_of_one_post(tone: Service, output_format: str, fields: dict[str, Any]) -> None:
@@ -172,7 +174,7 @@ def test_a_connection_that_ends_without_a_word_frees_its_slots_and_its_place(pac
         ('{"text": 5}', 1008, "text"),
         (b"\0\1\2", 1003, "binary"),
         ('{"text": "' + "x" * (1 << 20) + '"}', 1009, "longer than 1048576"),
-        ('{"text": " ", "voice_settings": {"speed": 3.9}}', 1008, "speed"),
+        ('{"text": " ", "voice_settings": {"speed": 4.5}}', 1008, "speed"),
     ],
     ids=["no JSON", "wrong type", "binary", "too long", "speed"],
 )
@@ -261,3 +263,31 @@ def test_a_service_that_stops_or_is_drained_sends_idle_connections_elsewhere() -
                 assert subprocess.run([*command, "--undo"], timeout=30, check=False).returncode == 0
                 wait_until(service.is_ready, 5.0, "open again")
         assert service.process.wait(15) == 0
+
+
+def test_a_connection_needs_a_key_and_counts_against_its_limit_while_it_is_open(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text('[agent]\nkey = "tts-0123456789abcdef"\nmax_in_flight = 1\n')
+    keys.chmod(0o600)
+    env = {"TTS_SERVICE_GATEWAY_API_KEYS_FILE": str(keys)}
+    key = {"xi-api-key": "tts-0123456789abcdef"}
+    with running("--engine", "tone", "--workers", "1", env=env) as service:
+        with speaking(service, "hz500", headers=key) as talk:
+            for headers, status in (({}, 401), ({"xi-api-key": "wrong"}, 401), (key, 429)):
+                with pytest.raises(InvalidStatus) as caught, speaking(service, "hz500", headers=headers):
+                    pass
+                assert caught.value.response.status_code == status
+            talk.say(text="Hello.")
+            talk.say(text="")
+            assert talk.hear_final()
+            assert heard_to_the_end(talk) == 1000
+
+        def is_let_in() -> bool:
+            try:
+                with speaking(service, "hz500", headers=key):
+                    return True
+            except InvalidStatus:
+                return False
+
+        wait_until(is_let_in, 5.0, "its place is free")
+        assert " key=agent " in service.text_of_log()

@@ -10,7 +10,8 @@ from flask import Response
 
 from tts_service.errors import RequestFailed
 from tts_service.gateway.encoders import Encoder, make_encoder
-from tts_service.gateway.pcm import Float32, Int16, PcmStream
+from tts_service.gateway.finishing import Finishing
+from tts_service.gateway.pcm import Float32, Int16
 from tts_service.gateway.request_log import log_request
 from tts_service.gateway.speaking import Speaker
 from tts_service.gateway.speech import Speech
@@ -53,9 +54,16 @@ class StreamContext:
         self._request_id = request_id
         self._tally = Tally(route)
         self._look = look
-        kbps = read_format(output_format).kbps or speaker.settings.mp3_kbps
-        self._encoder: Encoder = make_encoder(utterance.response_format, utterance.sample_rate_hz, kbps)
-        self._pcm = PcmStream(utterance.pool.engine.sample_rate_hz, utterance.sample_rate_hz)
+        settings, kbps = speaker.settings, read_format(output_format).kbps
+        self._encoder: Encoder = make_encoder(
+            utterance.response_format,
+            utterance.sample_rate_hz,
+            kbps or settings.mp3_kbps,
+            kbps or settings.opus_kbps,
+            kbps or settings.aac_kbps,
+        )
+        self._begun = False
+        self._pcm = Finishing.of(utterance)
         self._held: list[Int16] = []
         self._wanted_s = speaker.settings.first_chunk_s
         self._speech: Speech | None = None
@@ -93,6 +101,7 @@ class StreamContext:
     def finish(self, outcome: str) -> None:
         """Stop what is still being made, and write the context's line. May be called twice."""
         speech, self._speech = self._speech, None
+        self._encoder.close()
         if speech is None:
             return
         speech.close()
@@ -122,4 +131,6 @@ class StreamContext:
         if not held:
             return b""
         self._wanted_s = self._speaker.settings.chunk_s
-        return self._encoder.encode(np.concatenate(held))
+        head = b"" if self._begun else self._encoder.begin(None)
+        self._begun = True
+        return head + self._encoder.encode(np.concatenate(held))

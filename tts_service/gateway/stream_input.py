@@ -74,7 +74,8 @@ class StreamInput:
         try:
             self._serve()
         except ClientGone:
-            self.outcome = "client_gone"
+            # With nothing left to hear that is how a connection of several contexts ends.
+            self.outcome = "client_gone" if self._contexts else "complete"
         except Refused as error:
             self.outcome, code, reason = _OUTCOMES.get(error.code, Code.INVALID_REQUEST), error.code, error.message
             self._tell(error_message(error.message, self.outcome, code, None))

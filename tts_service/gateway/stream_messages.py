@@ -13,10 +13,13 @@ from msgspec import Meta
 from tts_service.allowed import convert, shorten
 from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.body import MAX_SEED, SpeechBody
-from tts_service.gateway.encoders.formats import Format
+from tts_service.gateway.encoders import Format
 from tts_service.gateway.websocket import POLICY, Refused
 
 _FORMAT = re.compile(r"([a-z]+[0-9]?)_(\d+)(?:_(\d+))?")
+# Of our formats, those that ElevenLabs has.
+_CODINGS = ("mp3", "pcm", "ulaw", "alaw", "opus")
+MIN_KBPS, MAX_KBPS = 8, 320
 # Names of ElevenLabs' models, which its clients always send: they mean "whatever you have".
 _FOREIGN_MODEL = "eleven_"
 
@@ -81,11 +84,14 @@ def read_query(arguments: Mapping[str, str]) -> StreamQuery:
 
 def read_format(output_format: str) -> AudioFormat:
     """Return what an output format means: pcm_24000, mp3_44100_128, ulaw_8000 and others."""
-    known = [name for name in get_args(Format) if name != "wav"]
+    known = [name for name in _CODINGS if name in get_args(Format)]
     found = _FORMAT.fullmatch(output_format)
     if not found or found[1] not in known:
         expected = ", ".join(f"{name}_RATE" for name in known)
         message = f"output_format = {shorten(output_format)}: expected {expected}, or mp3_RATE_KBPS"
+        raise RequestFailed(Code.INVALID_REQUEST, message, param="output_format")
+    if found[3] and not MIN_KBPS <= int(found[3]) <= MAX_KBPS:
+        message = f"output_format = {shorten(output_format)}: expected {MIN_KBPS} to {MAX_KBPS} kbit/s"
         raise RequestFailed(Code.INVALID_REQUEST, message, param="output_format")
     return AudioFormat(found[1], int(found[2]), int(found[3]) if found[3] else None)
 
