@@ -48,7 +48,7 @@ from tts_workers.metrics import ServiceMetrics
 from tts_workers.plan import make_plan
 from tts_workers.progress import Progress
 from tts_workers.reload import Reloader
-from tts_workers.status import worker_status
+from tts_workers.status import PssGauge, worker_status
 from tts_workers.supervisor import Supervisor
 from tts_workers.switchboard import Switchboard
 from tts_workers.sysfs import read_machine
@@ -74,6 +74,7 @@ class WorkersHalf:
         self._stop_requested = 0
         self._stop_by_s = 0.0
         self._signalled_s = 0.0
+        self._pss = PssGauge()
         self._last_look_s = 0.0
         self._was_warm = False
         self._exit_code = ExitCode.OK
@@ -276,8 +277,10 @@ class WorkersHalf:
         stopping = bool(self._stop_requested)
         links = self.dispatcher.workers
         pools = [pool.status(now) for pool in self.dispatcher.pools.values()]
-        children = self.supervisor.children
-        return pools, [worker_status(child, links[child.spec.index], stopping=stopping) for child in children]
+        return pools, [
+            worker_status(child, links[child.spec.index], self._pss.bytes_of(child.pid, now), stopping=stopping)
+            for child in self.supervisor.children
+        ]
 
 
 def _wake_on_signals(handler: Callable[[int, FrameType | None], None]) -> int:

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tts_service import procfs
 from tts_service.protocol import WorkerStatus
 from tts_workers.child import Child
 from tts_workers.link import WorkerLink
 from tts_workers.pool import add_stats
 
+# The kernel walks the pages of a process for it, 3 to 5 ms for a model's, and the dispatcher's loop stands still meanwhile.
+PSS_MAX_AGE_S = 2.0
 
-def worker_status(child: Child, link: WorkerLink, *, stopping: bool) -> WorkerStatus:
+
+class PssGauge:
+    """Reads the proportional set sizes of processes, each no more often than every PSS_MAX_AGE_S."""
+
+    def __init__(self, read: Callable[[int], int] = procfs.pss_bytes) -> None:
+        self._read = read
+        self._read_at: dict[int, tuple[float, int]] = {}
+
+    def bytes_of(self, pid: int, now: float) -> int:
+        """Return the size of `pid` at `now`, or shortly before; 0 for no process."""
+        if not pid:
+            return 0
+        read_at_s, size = self._read_at.get(pid, (-PSS_MAX_AGE_S, 0))
+        if now - read_at_s >= PSS_MAX_AGE_S:
+            self._read_at = {other: read for other, read in self._read_at.items() if now - read[0] < PSS_MAX_AGE_S}
+            size = self._read(pid)
+            self._read_at[pid] = now, size
+        return size
+
+
+def worker_status(child: Child, link: WorkerLink, pss_bytes: int, *, stopping: bool) -> WorkerStatus:
     """Return one worker as it is now. Counters go on through all lives of its index."""
     stats = add_stats(link.past, link.stats)
     pid = child.pid
@@ -33,7 +57,7 @@ def worker_status(child: Child, link: WorkerLink, *, stopping: bool) -> WorkerSt
         audio_seconds=round(stats.audio_seconds, 6),
         busy_seconds=round(stats.busy_seconds, 6),
         cpu_seconds=round(stats.cpu_seconds, 6),
-        pss_bytes=procfs.pss_bytes(pid) if pid else 0,
+        pss_bytes=pss_bytes,
         faults=child.faults,
         exits=dict(child.exits),
         steps=stats.steps,
