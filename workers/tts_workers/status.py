@@ -10,7 +10,7 @@ from tts_workers.child import Child
 from tts_workers.link import WorkerLink
 from tts_workers.pool import add_stats
 
-# The kernel walks the pages of a process for it, 3 to 5 ms for a model's, and the dispatcher's loop stands still meanwhile.
+# The kernel walks a process's pages for it: 3 to 5 ms for a model's, and the dispatcher's loop stands still meanwhile.
 PSS_MAX_AGE_S = 2.0
 
 
