@@ -78,6 +78,8 @@ class Voice(msgspec.Struct, frozen=True, omit_defaults=True):
     """BCP 47 tags."""
     note: str = ""
     """What is unusual about how it runs, in words."""
+    word_times: bool = True
+    """False where it does not say when words are spoken, though others of its engine do."""
 
 
 class EngineInfo(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ StepName = Literal[
     "symbols",
     "punctuation",
 ]
+TextForm = Literal["json", "srt", "vtt"]
 MAX_SEED = 2**63 - 1
 
 
@@ -43,7 +44,12 @@ class SpeechBody(msgspec.Struct, frozen=True):
     input: Annotated[str, Meta(description="The text to speak.")]
     model: Annotated[str | None, Meta(description="Pool that speaks; absent: the one that has the voice.")] = None
     voice: Annotated[str | VoiceRef | None, Meta(description="Voice id; absent: the pool's default voice.")] = None
-    response_format: Annotated[Format, Meta(description="Container and coding of the audio.")] = "mp3"
+    response_format: Annotated[
+        Literal[Format, TextForm],
+        Meta(
+            description="Container and coding of the audio; json: audio with words; srt, vtt: captions without audio."
+        ),
+    ] = "mp3"
     speed: Annotated[float, Meta(ge=0.25, le=4.0, description="Speaking rate, 1 is the voice's own.")] = 1.0
     seed: Annotated[
         Annotated[int, Meta(ge=-1, le=MAX_SEED)] | None,
@@ -84,6 +90,13 @@ class SpeechBody(msgspec.Struct, frozen=True):
         Meta(description="How to speak. No engine here can be told: it has no effect, and a header says so."),
     ] = None
     trim: Annotated[bool, Meta(description="Take the silence off both ends.")] = False
+    audio_format: Annotated[
+        Format | None,
+        Meta(description="The audio in json, or that srt and vtt are for; absent: mp3. Only with those."),
+    ] = None
+    timestamps: Annotated[
+        Literal["word"] | None, Meta(description="With sse: events that say when the words are heard.")
+    ] = None
 
     @property
     def voice_id(self) -> str | None:

@@ -14,6 +14,7 @@ from tts_service.allowed import shorten
 from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.answers import json_answer
 from tts_service.gateway.client import DispatcherClient
+from tts_service.gateway.forms import has_word_times
 from tts_service.gateway.utterance import ANY_MODEL
 from tts_service.protocol import PoolInfo
 
@@ -37,6 +38,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     default_voice: str
     speed: SpeedRange
     notes: Annotated[dict[str, str], Meta(description="What is unusual about voices, by their id.")]
+    word_times: Annotated[bool, Meta(description="Whether it is known when its voices say their words.")]
 
 
 class ModelList(msgspec.Struct, frozen=True):
@@ -64,6 +66,7 @@ class VoiceEntry(msgspec.Struct, frozen=True):
     model: Annotated[str, Meta(description="The pool, too: what `model` of a request names.")]
     sample_rate: Annotated[int, Meta(description="The voice's own, in Hz.")]
     note: Annotated[str, Meta(description="What is unusual about how it runs, in words.")]
+    word_times: Annotated[bool, Meta(description="Whether response_format json, srt, vtt and timestamps can be had.")]
 
 
 class VoiceList(msgspec.Struct, frozen=True):
@@ -82,6 +85,7 @@ def model_of(pool: PoolInfo, created: int, name: str = "") -> Model:
         default_voice=pool.default_voice,
         speed=SpeedRange(pool.engine.min_speed, pool.engine.max_speed),
         notes={voice.id: voice.note for voice in pool.engine.voices if voice.note},
+        word_times=any(has_word_times(pool, voice) for voice in pool.engine.voices),
     )
 
 
@@ -99,6 +103,7 @@ def voices_of(pools: Iterable[PoolInfo]) -> VoiceList:
                 model=pool.name,
                 sample_rate=pool.engine.sample_rate_hz,
                 note=voice.note,
+                word_times=has_word_times(pool, voice),
             )
             for pool in pools
             for voice in pool.engine.voices

@@ -47,7 +47,13 @@ class WholeAnswer:
                 raise RequestFailed(Code.AUDIO_TOO_LONG, message, param="input")
             parts.append(encoder.encode(part))
             self._reserve(len(parts[-1]))
-        return b"".join([encoder.begin(n_samples), *parts, encoder.end()])
+        # The last of it may be all, as with captions.
+        last = encoder.end()
+        data = b"".join([encoder.begin(n_samples), *parts, last])
+        whole = encoder.whole(data)
+        if whole is not data:
+            self._reserve(max(0, len(whole) - len(data)))
+        return whole
 
     def release(self) -> None:
         """Give the room back. May be called twice."""

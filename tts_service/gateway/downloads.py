@@ -8,12 +8,13 @@ from werkzeug.http import parse_range_header
 
 from tts_service.errors import Code
 from tts_service.gateway.access import key_name
+from tts_service.gateway.answer_encoder import encoder_of
 from tts_service.gateway.answers import error_answer
 from tts_service.gateway.encoders import suffix_of
 from tts_service.gateway.filename import disposition
 from tts_service.gateway.identity import entity_tag
 from tts_service.gateway.query import read_flag, read_query
-from tts_service.gateway.speaking import Speaker, as_accepted, client_of, encoder_of
+from tts_service.gateway.speaking import Speaker, as_accepted, client_of
 from tts_service.gateway.tally import Tally
 from tts_service.gateway.utterance import Utterance
 
@@ -48,7 +49,7 @@ class Downloads:
         return answer if answer.is_streamed or not tag else _ranged(answer, request)
 
     def _head(self, request: Request, utterance: Utterance, tag: str, download: bool) -> dict[str, str]:
-        suffix = suffix_of(utterance.response_format)
+        suffix = suffix_of(utterance.file_format)
         head = {
             # An EventSource gets events.
             "Vary": "Accept",

@@ -38,6 +38,8 @@ def entity_tag(utterance: Utterance, texts: Iterable[SegmentText], settings: Gat
         utterance.streamed,
         utterance.events,
         utterance.trim,
+        # Words are the text's own, whatever is spoken for them.
+        (utterance.form, utterance.word_events, utterance.text if utterance.form or utterance.word_events else ""),
         (settings.mp3_kbps, settings.opus_kbps, settings.aac_kbps),
         _versions(),
     )

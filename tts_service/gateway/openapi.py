@@ -14,6 +14,7 @@ from tts_service.gateway.access import HEALTH, LISTS, OPERATIONS
 from tts_service.gateway.answers import ErrorBody
 from tts_service.gateway.body import SpeechBody
 from tts_service.gateway.catalogue import AudioModelList, Model, ModelList, VoiceList
+from tts_service.gateway.encoders import SpeechWithWords
 from tts_service.gateway.operations import Health, Readiness, WorkersAnswer
 from tts_service.gateway.query import MAX_LINK_CHARS
 from tts_service.settings import GatewaySettings
@@ -21,7 +22,18 @@ from tts_service.settings import GatewaySettings
 Schema = dict[str, Any]
 
 SPEECH = "/v1/audio/speech"
-_TYPES = (SpeechBody, ErrorBody, ModelList, AudioModelList, Model, VoiceList, Health, Readiness, WorkersAnswer)
+_TYPES = (
+    SpeechBody,
+    SpeechWithWords,
+    ErrorBody,
+    ModelList,
+    AudioModelList,
+    Model,
+    VoiceList,
+    Health,
+    Readiness,
+    WorkersAnswer,
+)
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 _ERRORS = {
     400: "Something is wrong with the request; `param` names the field.",
@@ -216,13 +228,17 @@ def _error(description: str, headers: Schema) -> Schema:
     return {"description": description, "headers": headers, "content": content}
 
 
+def _ref(answer: type[msgspec.Struct]) -> Schema:
+    return {"$ref": f"#/components/schemas/{answer.__name__}"}
+
+
 def _content(rule: str, route: _Route) -> Schema:
     if route.answer is not None:
-        return {"application/json": {"schema": {"$ref": f"#/components/schemas/{route.answer.__name__}"}}}
+        return {"application/json": {"schema": _ref(route.answer)}}
     if rule == SPEECH:
         # Bytes have no schema in OpenAPI 3.1.
         types = ["audio/mpeg", "audio/wav", "audio/pcm", "audio/*"]
         if "stream_format" in SpeechBody.__struct_fields__:
             types += ["text/event-stream", "application/json", "text/*", "application/*"]
-        return {name: {} for name in types}
+        return {name: {} for name in types} | {"application/json": {"schema": _ref(SpeechWithWords)}}
     return {_OTHER_TYPES.get(rule, "application/json"): {}}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from werkzeug.datastructures import MultiDict
 
 from tts_service.allowed import convert, shorten
 from tts_service.errors import Code, RequestFailed
-from tts_service.gateway.body import SpeechBody, check_text
+from tts_service.gateway.body import SpeechBody, TextForm, check_text
 
 # The first line of a request has 8190 bytes at most (gunicorn), of which a letter takes 1 to 12.
 MAX_LINK_CHARS = 4000
@@ -33,6 +33,9 @@ def read_query(query: MultiDict[str, str], max_text_chars: int) -> SpeechBody:
             values[field.name] = _converted(field, given[0])
     if "input" not in values:
         raise RequestFailed(Code.INVALID_REQUEST, "input is missing: expected the text to speak", param="input")
+    if values["response_format"] in get_args(TextForm):
+        # The captions of a link are for the audio of the same link without a format.
+        values.setdefault("audio_format", _DEFAULTS["response_format"])
     if values.get("stream_format") == "sse" and "stream" not in query:
         values["stream"] = True
     check_text(values["input"], min(max_text_chars, MAX_LINK_CHARS))

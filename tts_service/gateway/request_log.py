@@ -22,7 +22,7 @@ def log_request(request_id: str, outcome: str, utterance: Utterance, account: Ac
         "key": utterance.client.removeprefix(KEY_CLIENT) if utterance.client.startswith(KEY_CLIENT) else "-",
         "pool": utterance.pool.name,
         "voice": utterance.voice,
-        "format": utterance.response_format,
+        "format": utterance.file_format,
         "streamed": str(utterance.streamed).lower(),
         "characters": len(utterance.text),
         "segments": account.segments,

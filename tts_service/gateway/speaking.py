@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Callable, Iterator
+from typing import get_args
 from urllib.parse import quote
 
 import msgspec
@@ -14,12 +15,13 @@ from tts_service.errors import ClientGone, Code, RequestFailed
 from tts_service.gateway.access import key_name
 from tts_service.gateway.admission import Admission
 from tts_service.gateway.aliases import is_openai_voice
-from tts_service.gateway.body import SpeechBody, read_body
+from tts_service.gateway.answer_encoder import encoder_of
+from tts_service.gateway.body import SpeechBody, TextForm, read_body
 from tts_service.gateway.budget import AudioBudget
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
 from tts_service.gateway.delivery import StreamedBody, WholeAnswer, pcm_of
-from tts_service.gateway.encoders import Encoder, EventEncoder, make_encoder
+from tts_service.gateway.encoders import Encoder
 from tts_service.gateway.finishing import Finishing
 from tts_service.gateway.pcm import Int16
 from tts_service.gateway.raw_body import read_raw
@@ -91,7 +93,8 @@ class Speaker:
         encoder = encoder_of(utterance, self.settings)
         connection = Connection(request.environ)
         connection.limit_sends(self.settings.send_timeout_s)
-        speech = self.speech(utterance, texts, request_id, connection.check_open)
+        keep_words = encoder.words is not None
+        speech = self.speech(utterance, texts, request_id, connection.check_open, keep_words=keep_words)
         streams = utterance.streamed and connection.can_show_failure
         return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
 
@@ -102,14 +105,20 @@ class Speaker:
         return self._stopping() or (catalogue is not None and catalogue.closed)
 
     def speech(
-        self, utterance: Utterance, texts: Iterator[SegmentText], request_id: str, check_client: Callable[[], None]
+        self,
+        utterance: Utterance,
+        texts: Iterator[SegmentText],
+        request_id: str,
+        check_client: Callable[[], None],
+        *,
+        keep_words: bool = False,
     ) -> Speech:
         """Return the speech of an utterance with these segments."""
         # Clients choose their request ids, and may choose the same one twice, in two processes at the same time.
         channel = self.client.open(f"{request_id}.{self._token}.{next(self._numbers)}")
         # What the pools say now decides: nobody hears a voice that has been replaced, or a service that is closed.
         cache = self.cache if self.client.serves(utterance.pool) else None
-        return Speech(utterance, texts, channel, self.settings, self.budget, check_client, cache)
+        return Speech(utterance, texts, channel, self.settings, self.budget, check_client, cache, keep_words=keep_words)
 
     def read(self, request: Request) -> Utterance:
         """Return what a request asks for. RequestFailed where that cannot be."""
@@ -166,7 +175,8 @@ class Speaker:
 
 def as_accepted(body: SpeechBody, request: Request) -> SpeechBody:
     """Return the body with the form of answer that the request's Accept asks for, where it names none itself."""
-    if body.stream_format is None and request.accept_mimetypes.best == EVENTS_TYPE:
+    is_audio = body.response_format not in get_args(TextForm)
+    if is_audio and body.stream_format is None and request.accept_mimetypes.best == EVENTS_TYPE:
         return msgspec.structs.replace(body, stream_format="sse")
     return body
 
@@ -178,18 +188,6 @@ def client_of(request: Request) -> str:
     peer = request.remote_addr or ""
     forwarded = request.headers.get("X-Forwarded-For", "")
     return forwarded.rpartition(",")[2].strip() or peer if peer in ("127.0.0.1", "::1") else peer
-
-
-def encoder_of(utterance: Utterance, settings: GatewaySettings) -> Encoder:
-    """Return the encoder of a request's answer."""
-    encoder = make_encoder(
-        utterance.response_format,
-        utterance.sample_rate_hz,
-        settings.mp3_kbps,
-        settings.opus_kbps,
-        settings.aac_kbps,
-    )
-    return EventEncoder(encoder, len(utterance.text)) if utterance.events else encoder
 
 
 class _Turn:
@@ -214,7 +212,10 @@ class _Turn:
         self._tally = tally
 
     def pcm(self) -> Iterator[Int16]:
-        return pcm_of(self.speech, Finishing.of(self._utterance))
+        finishing = Finishing.of(self._utterance)
+        if self.encoder.words is not None:
+            self.encoder.words.follow(self.speech.words, lambda: finishing.n_dropped)
+        return pcm_of(self.speech, finishing)
 
     def mark(self, answer: Response) -> Response:
         """Put into the headers what the client cannot know otherwise."""

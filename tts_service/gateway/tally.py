@@ -40,7 +40,7 @@ class Tally:
             duration_s=duration_s,
             n_bytes=self._encoder.n_bytes,
             pool=self._utterance.pool.name,
-            response_format=self._utterance.response_format,
+            response_format=self._utterance.file_format,
             streamed=self._utterance.streamed,
             characters=len(self._utterance.text),
             audio_s=self._account.audio_s,

@@ -14,6 +14,7 @@ from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.aliases import check_language, is_openai_voice, real_voice, stand_in
 from tts_service.gateway.body import MAX_SEED, SpeechBody
 from tts_service.gateway.encoders import check_rate, fitting_rate, is_telephony
+from tts_service.gateway.forms import audio_of, check_word_times
 from tts_service.protocol import PoolInfo, Voice
 
 # OpenAI's names for its speech models: clients send them unasked, and mean "whatever you have".
@@ -54,6 +55,15 @@ class Utterance:
     trim: bool = False
     ignored: tuple[str, ...] = ()
     """Fields that were given and have no effect with this engine."""
+    form: str = ""
+    """What the answer is: json, srt, vtt; "" for the audio itself, in `response_format` as always."""
+    word_events: bool = False
+    """Among the events are those that say when words are heard."""
+
+    @property
+    def file_format(self) -> str:
+        """The answer as a file."""
+        return self.form or self.response_format
 
 
 def resolve(
@@ -64,10 +74,14 @@ def resolve(
     aliases: Mapping[str, str] | None = None,
 ) -> Utterance:
     """Return what `body` asks for; RequestFailed where the service has no such thing."""
+    form, body = audio_of(body)
     wanted = body.voice_id if body.voice_id is None else real_voice(body.voice_id, aliases or {}, pools)
     pool = _pool(msgspec.structs.replace(body, voice=wanted), pools)
     voice = _voice(wanted, pool)
     check_language(body.language, voice)
+    word_events = body.timestamps is not None and not form
+    if form or word_events:
+        check_word_times(form, pool, voice, pools)
     rate_hz = _rate(body, pool, default_rate_hz)
     wanted_seed = pool.default_seed if body.seed is None else body.seed
     events = body.stream_format == "sse"
@@ -92,6 +106,8 @@ def resolve(
         events=events,
         trim=body.trim,
         ignored=("instructions",) if body.instructions else (),
+        form=form,
+        word_events=word_events,
     )
 
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from tts_service.errors import RequestFailed
+from tts_service.gateway.delivered_words import DeliveredWords
 from tts_service.gateway.pcm import Int16
 
 
@@ -23,6 +24,9 @@ class Encoder(ABC):
 
     max_samples = sys.maxsize
     """Longest audio that the format can hold when it says its length."""
+
+    words: DeliveredWords | None = None
+    """Where the answer says when its words are heard."""
 
     @property
     @abstractmethod
@@ -43,6 +47,10 @@ class Encoder(ABC):
     def end(self) -> bytes:
         """Return what the encoder still holds."""
         return self._counted(self._flush)
+
+    def whole(self, data: bytes) -> bytes:
+        """Return the answer in one piece, from what `begin`, `encode` and `end` have returned."""
+        return data
 
     def close(self) -> None:
         """Give back what the encoder holds, whether `end` was reached or not. May be called twice."""

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tts_service.errors import RequestFailed
+from tts_service.gateway.delivered_words import DeliveredWord, DeliveredWords
 from tts_service.gateway.encoders.base import Encoder
 from tts_service.gateway.pcm import Int16
 
@@ -16,14 +17,18 @@ TOKENS_PER_S = 20
 
 
 class EventEncoder(Encoder):
-    """`speech.audio.delta` for each piece of audio, then `speech.audio.done`; `error` where no more can come."""
+    """`speech.audio.delta` for each piece of audio, then `speech.audio.done`; `error` where no more can come.
 
-    def __init__(self, coded: Encoder, n_characters: int) -> None:
+    With `words`, `speech.audio.words` goes before the delta with the ends of these words.
+    """
+
+    def __init__(self, coded: Encoder, n_characters: int, words: DeliveredWords | None = None) -> None:
         super().__init__(coded.rate_hz)
         self._coded = coded
         self._n_characters = n_characters
         self._n_samples = 0
         self.max_samples = coded.max_samples
+        self.words = words
 
     @property
     def content_type(self) -> str:
@@ -39,7 +44,8 @@ class EventEncoder(Encoder):
 
     def _code(self, pcm: Int16) -> bytes:
         self._n_samples += len(pcm)
-        return _delta(self._coded.encode(pcm))
+        found = self.words.reached(self._n_samples) if self.words else []
+        return self._told(found) + _delta(self._coded.encode(pcm))
 
     def _flush(self) -> bytes:
         n_tokens = round(TOKENS_PER_S * self._n_samples / self.rate_hz)
@@ -48,7 +54,13 @@ class EventEncoder(Encoder):
             "output_tokens": n_tokens,
             "total_tokens": self._n_characters + n_tokens,
         }
-        return _delta(self._coded.end()) + _event({"type": "speech.audio.done", "usage": usage})
+        found = self.words.rest(self._n_samples) if self.words else []
+        return self._told(found) + _delta(self._coded.end()) + _event({"type": "speech.audio.done", "usage": usage})
+
+    def _told(self, found: list[DeliveredWord]) -> bytes:
+        if self.words is None or not found:
+            return b""
+        return _event({"type": "speech.audio.words", "words": [self.words.timed(word) for word in found]})
 
     def _release(self) -> None:
         self._coded.close()

@@ -28,6 +28,8 @@ OPUS_COMPLEXITY = 5
 FLAC_LEVEL = 5
 # An AAC frame of 1024 samples has at most 6144 bits (ISO 14496-3).
 AAC_BITS_PER_SAMPLE = 6
+# ADTS has no words for it: players hear it.
+AAC_DELAY = 1024
 # Where STREAMINFO has its number of samples (the last 36 bits of these 8 bytes) and its MD5.
 _TOTAL, _MD5 = slice(10, 18), slice(18, 34)
 

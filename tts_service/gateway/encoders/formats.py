@@ -6,9 +6,16 @@ from typing import Literal
 
 from tts_service.errors import Code, RequestFailed
 from tts_service.gateway.encoders.base import Encoder
-from tts_service.gateway.encoders.ffmpeg import AAC_RATES_HZ, OPUS_RATES_HZ, AacEncoder, FlacEncoder, OpusEncoder
+from tts_service.gateway.encoders.ffmpeg import (
+    AAC_DELAY,
+    AAC_RATES_HZ,
+    OPUS_RATES_HZ,
+    AacEncoder,
+    FlacEncoder,
+    OpusEncoder,
+)
 from tts_service.gateway.encoders.g711 import TELEPHONY_RATE_HZ
-from tts_service.gateway.encoders.mp3 import MP3_RATES_HZ, Mp3Encoder
+from tts_service.gateway.encoders.mp3 import DECODED_DELAY, MP3_RATES_HZ, Mp3Encoder
 from tts_service.gateway.encoders.plain import G711Encoder, PcmEncoder, WavEncoder, WavG711Encoder
 
 Format = Literal["mp3", "opus", "aac", "flac", "wav", "pcm", "ulaw", "alaw", "wav_ulaw", "wav_alaw"]
@@ -59,6 +66,11 @@ def fitting_rate(response_format: str, rate_hz: int) -> int:
     """Return the format's lowest rate that loses nothing of `rate_hz`, its highest where all do."""
     rates = _RATES_HZ.get(response_format, ())
     return next((rate for rate in rates if rate >= rate_hz), rates[-1]) if rates else rate_hz
+
+
+def codec_delay(response_format: str) -> int:
+    """Return how many samples a decoder puts before the first one of the audio."""
+    return {"mp3": DECODED_DELAY, "aac": AAC_DELAY}.get(response_format, 0)
 
 
 def is_telephony(response_format: str) -> bool:

@@ -76,7 +76,7 @@ def test_unknown_fields_are_ignored_whatever_they_hold() -> None:
     assert body == SpeechBody(input="Hello.")
 
 
-FORMATS = "one of aac, alaw, flac, mp3, opus, pcm, ulaw, wav, wav_alaw, wav_ulaw"
+FORMATS = "one of aac, alaw, flac, json, mp3, opus, pcm, srt, ulaw, vtt, wav, wav_alaw, wav_ulaw"
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,6 @@ def describe(model: Model) -> list[Voice]:
     note = f"runs whole, without windows: {reason}" if reason else ""
     languages = [voice.language] if voice.language else []
     return [
-        Voice(id=name, name=name.replace("#", ", speaker "), languages=languages, note=note)
+        Voice(id=name, name=name.replace("#", ", speaker "), languages=languages, note=note, word_times=not reason)
         for name in voice.speakers()
     ]
