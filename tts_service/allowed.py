@@ -16,9 +16,13 @@ def convert(value: Any, field_type: Any, *, text: bool = False) -> Any:
     ValueError, whose message is what the field takes, where the value does not fit.
     """
     try:
-        return msgspec.convert(value, field_type, strict=not text)
+        found = msgspec.convert(value, field_type, strict=not text)
     except msgspec.ValidationError:
         raise ValueError(allowed(field_type)) from None
+    if text and found is None:
+        # msgspec reads "null" so; what is spelled is no absent value.
+        raise ValueError(allowed(field_type))
+    return found
 
 
 def allowed(field_type: Any) -> str:

@@ -101,3 +101,11 @@ def test_a_value_nested_deeper_than_python_can_write_out_is_shown_as_what_it_is(
     for _ in range(10_000):
         value = [value]
     assert shorten(value) == "a deeply nested list"
+
+
+@pytest.mark.parametrize("field_type", [int | None, float | None, bool | None, Literal["a", "b"] | None])
+def test_a_spelled_null_is_no_absent_value(field_type: Any) -> None:
+    with pytest.raises(ValueError, match=r"^(a whole number|a number|true or false|one of a, b)$"):
+        convert("null", field_type, text=True)
+    assert convert("null", str | None, text=True) == "null"
+    assert convert(None, field_type) is None
