@@ -91,9 +91,33 @@ def test_words_of_a_voice_are_the_users_and_lie_where_its_sound_is(piper: Servic
     # What mp3 and aac fill up at their end is not the speech's.
     assert len(samples) / rate_hz == pytest.approx(found["duration_s"], abs=0.06)
     assert loud_outside(samples, rate_hz, found["words"], 0.05) < 0.01
+    late = [word | {"start_s": word["start_s"] + 0.3, "end_s": word["end_s"] + 0.3} for word in found["words"]]
+    assert loud_outside(samples, rate_hz, late, 0.05) > 0.02, "the measure tells right from wrong"
     # Between the paragraphs there is a pause, which no word takes.
     thanks, then = found["words"][8:10]
     assert then["start_s"] - thanks["end_s"] > 0.3 / fields.get("speed", 1.0) - 0.1
+
+
+def test_words_of_ssml_are_the_documents_at_every_tempo_and_after_its_pauses(piper: Service) -> None:
+    text = '<speak>One <prosody rate="50%">two &amp; three.</prosody><break time="700ms"/>'
+    text += ' <sub alias="four">4th</sub> five.</speak>'
+    found = with_words(piper, text, input_type="ssml", audio_format="flac")
+    assert [word["text"] for word in found["words"]] == ["One", "two", "&amp;", "three", "4th", "five"]
+    samples = decoded(base64.b64decode(found["audio"]), "flac", RATE_HZ)
+    assert loud_outside(samples, RATE_HZ, found["words"], 0.05) < 0.01
+    assert found["words"][4]["start_s"] - found["words"][3]["end_s"] > 0.6
+    _, body = piper.speak(text, input_type="ssml", response_format="vtt", audio_format="flac")
+    shown = [cue.split("\n", 1)[1] for cue in body.decode().rstrip("\n").split("\n\n")[1:]]
+    assert " ".join(shown) == "One two &amp; three. 4th five.", "WebVTT's own escape, and no tags"
+
+
+def test_a_trimmed_answer_has_its_words_earlier(piper: Service) -> None:
+    whole, trimmed = (with_words(piper, TEXT, audio_format="wav", trim=trim) for trim in (False, True))
+    cut_s = whole["words"][0]["start_s"] - trimmed["words"][0]["start_s"]
+    moved = [one["end_s"] - other["end_s"] for one, other in zip(whole["words"], trimmed["words"], strict=True)]
+    assert moved[:-1] == pytest.approx([moved[0]] * (len(moved) - 1), abs=0.002)
+    assert moved[0] == pytest.approx(cut_s, abs=0.03), "a first word may begin in what was cut off"
+    assert moved[0] > 0.005
 
 
 @pytest.mark.parametrize("fields", [{}, {"speed": 3.0}, {"trim": True}])
