@@ -29,10 +29,11 @@ class Member(msgspec.Struct, frozen=True):
 
 
 def read_family(pid: int) -> list[Member]:
-    """Return the process and all below it, in the order in which they were started; [] for pid 0."""
+    """Return the process and all below it, parents before their children; [] for pid 0."""
     names: Counter[str] = Counter()
     found = []
-    for member in sorted([pid, *descendants(pid)]) if pid else []:
+    # Not by pid: they begin anew at 300 once the kernel has used them up.
+    for member in [pid, *descendants(pid)] if pid else []:
         name = _name(member)
         names[name] += 1
         unique = name if names[name] == 1 else f"{name} #{names[name]}"
