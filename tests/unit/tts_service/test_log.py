@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from tts_service.log import set_up
-
-
-@pytest.fixture(autouse=True)
-def _root_logger_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def test_a_line_has_time_level_and_process_and_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
