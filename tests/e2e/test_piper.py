@@ -103,6 +103,9 @@ def test_speakers_and_what_is_unusual_about_a_voice_are_told(tmp_path: Path) -> 
         assert notes["odd"].startswith("runs whole, without windows: its deviation")
         bodies = {voice: service.pcm("hello there", voice=voice) for voice in ("many#ann", "many#0", "many#bob", "odd")}
         assert bodies["many#ann"] == bodies["many#0"] != bodies["many#bob"]
+        assert service.speak("hello there", voice="many#ann", response_format="json")[0].status == 200
+        answer, body = service.speak("hello there", voice="odd", response_format="json")
+        assert (answer.status, b"voice 'odd' of model 'default' (engine piper) does not say" in body) == (400, True)
         answer, body = service.speak("hello there", voice="many#nobody")
         assert (answer.status, b"voice_not_found" in body) == (400, True)
 

@@ -58,6 +58,11 @@ def test_a_voice_that_runs_whole_says_so_and_why(engine: PiperEngine) -> None:
     assert notes == {"c-whole": "runs whole, without windows: its deviation is not the exponential of a logarithm"}
 
 
+def test_only_a_voice_that_runs_whole_does_not_say_when_its_words_are(engine: PiperEngine) -> None:
+    assert engine.info.word_times
+    assert {voice.id for voice in engine.info.voices if not voice.word_times} == {"c-whole"}
+
+
 def test_speakers_sound_different_and_number_and_name_are_the_same_speaker(engine: PiperEngine) -> None:
     by_voice = {voice.id: spoken(engine, voice=voice.id) for voice in engine.info.voices}
     assert by_voice["b-many#ann"] == by_voice["b-many#0"]
