@@ -90,6 +90,18 @@ def test_words_are_told_right_before_the_audio_that_they_end_in_once_their_segme
     assert n_groups > 1
 
 
+def test_links_and_accept_headers_get_events_with_words_too() -> None:
+    service = gateway()
+    expected = service.speak(TEXT, response_format="json", audio_format="wav").json["words"]
+    link = {"input": TEXT, "timestamps": "word"}
+    for more, headers in (({"stream_format": "sse"}, {}), ({}, {"Accept": "text/event-stream"})):
+        answer = service.http.get("/v1/audio/speech", query_string=link | more, headers=headers)
+        assert words_in(answer.data) == expected
+    plain = service.http.get("/v1/audio/speech", query_string={"input": TEXT, "stream_format": "sse"})
+    asked = service.http.get("/v1/audio/speech", query_string=link | {"stream_format": "sse"})
+    assert plain.headers["ETag"] != asked.headers["ETag"]
+
+
 def test_clients_that_do_not_ask_see_no_words() -> None:
     assert b"speech.audio.words" not in gateway().speak(TEXT, stream_format="sse").data
 
