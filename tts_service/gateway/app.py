@@ -86,7 +86,7 @@ def _add_speech(app: Flask, speaker: Speaker) -> None:
 
     @app.post("/v1/audio/text")
     def text() -> Response:
-        return answer_text(speaker.spoken_text, speaker.read(request))
+        return answer_text(speaker, request)
 
     downloads = Downloads(speaker)
 

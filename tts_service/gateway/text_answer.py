@@ -6,18 +6,30 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from flask import Response
+from flask import Request, Response
 
-from tts_service.gateway.spoken_text import SpokenText
-from tts_service.gateway.utterance import Utterance
+from tts_service.gateway.connection import Connection
+from tts_service.gateway.speaking import Speaker
 from tts_service.text.segment import SegmentText
 
 
-def answer_text(spoken_text: SpokenText, utterance: Utterance) -> Response:
-    """Return the segments of a text as they are made: a book's take a while. RequestFailed as for its speech."""
-    found = spoken_text.segments(utterance)
-    head = {"voice": utterance.voice, "language": spoken_text.reading(utterance).language}
-    return Response(_json(head, found), content_type="application/json")
+def answer_text(speaker: Speaker, request: Request) -> Response:
+    """Return the segments of a text as they are made: a book's take a while. RequestFailed as for its speech.
+
+    It takes one of the places for speech requests, and its reader as much time as theirs: a thread is a thread.
+    """
+    speaker.admission.enter()
+    try:
+        utterance = speaker.read(request)
+        found = speaker.spoken_text.segments(utterance)
+        Connection(request.environ).limit_sends(speaker.settings.send_timeout_s)
+    except BaseException:
+        speaker.admission.leave()
+        raise
+    head = {"voice": utterance.voice, "language": speaker.spoken_text.reading(utterance).language}
+    answer = Response(_json(head, found), content_type="application/json")
+    answer.call_on_close(speaker.admission.leave)
+    return answer
 
 
 def _json(head: dict[str, str], found: Iterator[SegmentText]) -> Iterator[bytes]:

@@ -124,3 +124,18 @@ def test_pauses_are_silence_of_whole_samples_before_between_and_behind() -> None
     assert n_samples("One. Two.", sentence_pause_s=0.5) == plain + 12_000
     assert n_samples("One.\nTwo.", line_pause_s=0.25) == plain + 6_000
     assert n_samples("One.\n\nTwo.", paragraph_pause_s=0.75) == plain + 18_000
+
+
+def test_a_text_to_look_at_takes_one_of_the_places_and_gives_it_back() -> None:
+    gateway = FakeGateway(max_requests=1)
+    answer = gateway.http.post("/v1/audio/text", json={"input": "One. Two."}, buffered=False)
+    assert gateway.admission.n_inside == 1
+    refused = gateway.http.post("/v1/audio/text", json={"input": "Three."})
+    assert (refused.status_code, refused.get_json()["error"]["code"]) == (503, "too_many_requests")
+    answer.close()
+    assert gateway.admission.n_inside == 0
+    assert gateway.http.post("/v1/audio/text", json={"input": "…"}).status_code == 400
+    assert gateway.admission.n_inside == 0
+    whole = gateway.http.post("/v1/audio/text", json={"input": "Three."}, buffered=True)
+    assert whole.get_json()["segments"][0]["text"] == "Three."
+    assert gateway.admission.n_inside == 0
