@@ -164,7 +164,7 @@ class Mix:
             heard=[one for one in heard if one.request < len(one_liners())],
             wall_s=wall_s,
             audio_s=sum(work.audio_s for work in _work(before, after)),
-            busy=ratio(sum(work.busy_s for work in _work(before, after)), wall_s * len(after.workers)),
+            busy=ratio(sum(work.busy_s for work in _work(before, after)), wall_s * after.n_sharing),
             server_underruns=_grown(metrics_before, metrics_after, "tts_underruns_total"),
             server_dry_s=_grown(metrics_before, metrics_after, "tts_underrun_seconds_total"),
         )

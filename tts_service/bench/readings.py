@@ -31,6 +31,8 @@ class WorkerReading(msgspec.Struct, frozen=True):
     cpu_seconds: float
     """CPU time of the whole process during that."""
     audio_seconds: float
+    wide: bool = False
+    """True for one that has the CPUs of the others while those have nothing to do."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -41,6 +43,11 @@ class Reading(msgspec.Struct, frozen=True):
     def worker(self, index: int) -> WorkerReading | None:
         """Return the worker with this index, if the server has it."""
         return next((worker for worker in self.workers if worker.index == index), None)
+
+    @property
+    def n_sharing(self) -> int:
+        """Workers that share the work of a busy server."""
+        return sum(not worker.wide for worker in self.workers)
 
 
 class _Slots(msgspec.Struct):
