@@ -67,6 +67,8 @@ class Job(msgspec.Struct, frozen=True):
     """Bytes of float32 audio that the gateway has room for."""
     lone: bool = False
     """True where the request has no other segment to be made: it gains from a worker that is wide."""
+    encoding_s: float = 0.0
+    """CPU seconds that the gateway expects to need for finishing and encoding its audio."""
 
 
 class Voice(msgspec.Struct, frozen=True, omit_defaults=True):

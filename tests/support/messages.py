@@ -167,7 +167,7 @@ EXAMPLES: list[Message] = [
     Done(KEY, "g1", 6480, 0.25, worker=1, queue_s=0.5, words=(Word(0, 5, 20, 6300),)),
     Failed(KEY, "queue_full", "300 segments are waiting", "input", 2.5, alone=True, killed=True),
     Cancelled(KEY),
-    Assign(job(segment=3, attempt=2)),
+    Assign(job(segment=3, attempt=2, encoding_s=0.125)),
     Width(3),
     Stop(),
 ]

@@ -20,8 +20,8 @@ N_REQUESTS = 40
 def measure_capacity(client: LineProcess, url: str, reading: Reading, n_requests: int = N_REQUESTS) -> float:
     """Return characters a second. Unavailable where a request fails.
 
-    A server that refuses some of so many callers, since it is slow today, is asked again by one caller a worker; what it
-    still refuses is no work that it has done.
+    A server that refuses some of so many callers, since it is slow today, is asked again by one caller a worker; what
+    it still refuses is no work that it has done.
     """
     call(client, Calls(url, one_liners(), closed_loop(N_WARM_UP, N_WARM_UP, seed=0)))
     heard = []

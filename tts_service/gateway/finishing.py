@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from tts_service.gateway.pcm import Float32, Int16, PcmStream
@@ -17,6 +19,8 @@ class Finishing:
         self._stretch = Stretch(rate_in_hz, stretch) if stretch != 1.0 else None
         self._pcm = PcmStream(rate_in_hz, rate_out_hz)
         self._trim = Trim(rate_out_hz) if trim else None
+        self.cpu_s = 0.0
+        """CPU time of all this so far."""
 
     @classmethod
     def of(cls, utterance: Utterance) -> Finishing:
@@ -32,8 +36,11 @@ class Finishing:
 
     def push(self, samples: Float32) -> Int16:
         """Return the PCM that can be made so far from `samples` (n,) float32 mono; (m,) int16, m may be 0."""
+        started_s = time.thread_time()
         pcm = self._pcm.push(self._stretch.push(samples) if self._stretch else samples)
-        return self._trim.push(pcm) if self._trim else pcm
+        pcm = self._trim.push(pcm) if self._trim else pcm
+        self.cpu_s += time.thread_time() - started_s
+        return pcm
 
     def finish(self) -> Int16:
         """Return what is still held, (m,) int16."""

@@ -22,6 +22,7 @@ from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.connection import Connection
 from tts_service.gateway.delivery import StreamedBody, WholeAnswer, pcm_of
 from tts_service.gateway.encoders import Encoder
+from tts_service.gateway.encoding_cost import EncodingCost
 from tts_service.gateway.finishing import Finishing
 from tts_service.gateway.pcm import Int16
 from tts_service.gateway.raw_body import read_raw
@@ -61,6 +62,7 @@ class Speaker:
         self._numbers = itertools.count(1)
         self._token = secrets.token_hex(4)
         self.budget = AudioBudget(settings.audio_budget_mib << 20)
+        self.encoding_cost = EncodingCost()
         self.spoken_text = SpokenText(settings)
 
     def answer(self, request: Request, request_id: str, tally: Tally, utterance: Utterance | None = None) -> Response:
@@ -96,7 +98,7 @@ class Speaker:
         keep_words = encoder.words is not None
         speech = self.speech(utterance, texts, request_id, connection.check_open, keep_words=keep_words)
         streams = utterance.streamed and connection.can_show_failure
-        return _Turn(speech, utterance, encoder, request_id, self.admission, tally, streams)
+        return _Turn(speech, utterance, encoder, request_id, self.admission, tally, self.encoding_cost, streams)
 
     @property
     def is_leaving(self) -> bool:
@@ -118,7 +120,17 @@ class Speaker:
         channel = self.client.open(f"{request_id}.{self._token}.{next(self._numbers)}")
         # What the pools say now decides: nobody hears a voice that has been replaced, or a service that is closed.
         cache = self.cache if self.client.serves(utterance.pool) else None
-        return Speech(utterance, texts, channel, self.settings, self.budget, check_client, cache, keep_words=keep_words)
+        return Speech(
+            utterance,
+            texts,
+            channel,
+            self.settings,
+            self.budget,
+            check_client,
+            cache,
+            keep_words=keep_words,
+            encoding_s_per_audio_s=self.encoding_cost.of(utterance),
+        )
 
     def read(self, request: Request) -> Utterance:
         """Return what a request asks for. RequestFailed where that cannot be."""
@@ -201,6 +213,7 @@ class _Turn:
         request_id: str,
         admission: Admission,
         tally: Tally,
+        encoding_cost: EncodingCost,
         streams: bool,
     ) -> None:
         self.speech = speech
@@ -210,9 +223,11 @@ class _Turn:
         self._request_id = request_id
         self._admission = admission
         self._tally = tally
+        self._encoding_cost = encoding_cost
+        self._finishing: Finishing | None = None
 
     def pcm(self) -> Iterator[Int16]:
-        finishing = Finishing.of(self._utterance)
+        self._finishing = finishing = Finishing.of(self._utterance)
         if self.encoder.words is not None:
             self.encoder.words.follow(self.speech.words, lambda: finishing.n_dropped)
         return pcm_of(self.speech, finishing)
@@ -240,5 +255,7 @@ class _Turn:
         self.speech.close()
         self.encoder.close()
         self._admission.leave()
+        cpu_s = self.encoder.cpu_s + (self._finishing.cpu_s if self._finishing else 0.0)
+        self._encoding_cost.learn(self._utterance, cpu_s, self.speech.account.audio_s)
         self._tally.spoken(self._utterance, self.speech.account, self.encoder, outcome)
         log_request(self._request_id, outcome, self._utterance, self.speech.account)

@@ -101,6 +101,7 @@ class Speech:
         cache: ResultCache | None = None,
         *,
         keep_words: bool = False,
+        encoding_s_per_audio_s: float = 0.0,
     ) -> None:
         now = time.monotonic()
         self.account = Account(now)
@@ -124,14 +125,16 @@ class Speech:
         self._heard_s = now
         self._waited = False
         self._give_up_s = now + utterance.timeout_s if utterance.timeout_s else 0.0
+        self._encoding_s_per_audio_s = encoding_s_per_audio_s
+        audio_s_per_char = utterance.pool.audio_s_per_char / utterance.speed / utterance.stretch
         self._pace = Pace(
             arrived_s=now,
             streamed=utterance.streamed,
             target_s=settings.first_audio_target_s,
             delay_s=priority_delay_s(utterance.priority),
-            work_s=len(utterance.text) * utterance.pool.work_s_per_char,
+            work_s=len(utterance.text) * (utterance.pool.work_s_per_char + audio_s_per_char * encoding_s_per_audio_s),
             slack=settings.buffered_slack,
-            audio_s_per_char=utterance.pool.audio_s_per_char / utterance.speed / utterance.stretch,
+            audio_s_per_char=audio_s_per_char,
         )
 
     def audio(self) -> Iterator[Float32]:
@@ -265,6 +268,7 @@ class Speech:
             give_up_s=self._give_up_s,
             credit_bytes=room_bytes,
             lone=self._next is None and not self._open,
+            encoding_s=len(text) * self._pace.audio_s_per_char * self._encoding_s_per_audio_s,
         )
 
     def _recall(self, segment: Segment) -> bool:

@@ -106,6 +106,7 @@ class StreamContext:
             return
         speech.close()
         utterance = replace(self._utterance, text=self.feed.text)
+        self._speaker.encoding_cost.learn(utterance, self._pcm.cpu_s + self._encoder.cpu_s, speech.account.audio_s)
         self._tally.spoken(utterance, speech.account, self._encoder, outcome)
         self._speaker.client.report(self._tally.report(Response()))
         log_request(self._request_id, outcome, utterance, speech.account)

@@ -12,6 +12,7 @@ from tts_service.protocol import EngineInfo, Job, JobKey, PoolInfo, PoolStatus, 
 from tts_workers.estimate import Estimate
 from tts_workers.jobqueue import JobQueue, Waiting
 from tts_workers.link import Running, WorkerLink
+from tts_workers.wait import expected_wait_s
 from tts_workers.widening import assignable, lone_for_wide
 
 
@@ -96,7 +97,7 @@ class Pool:
         return self.wide, waiting[0]
 
     def _first_for_free(self, now: float) -> tuple[WorkerLink, Waiting] | None:
-        """Take the job that is due first for the worker with the most free slots.
+        """Take the job that is due first for the worker that comes to it first, of equals that with most free slots.
 
         One slot of each worker is kept for urgent jobs: a newcomer then never waits for a whole segment that is not.
         """
@@ -104,13 +105,16 @@ class Pool:
         if waiting is None:
             return None
         free = assignable(self.workers, self.wide, waiting.due_s)
-        able = [worker for worker in self._able(waiting.job) if worker in free]
-        worker = max(able, key=lambda candidate: candidate.n_free, default=None)
-        if worker is None or worker.n_free == 0:
+        keeps_one = self.queue.order == "deadline" and waiting.due_s > now + self.urgent_s
+        able = [
+            worker
+            for worker in self._able(waiting.job)
+            if worker in free and worker.n_free > (keeps_one and worker.n_slots > 1)
+        ]
+        if not able:
             return None
-        keeps_one = worker.n_slots > 1 and self.queue.order == "deadline"
-        if keeps_one and worker.n_free == 1 and waiting.due_s > now + self.urgent_s:
-            return None
+        # A segment stays in its slot. By free slots alone a worker with few long texts would get the next one.
+        worker = min(able, key=lambda candidate: (self._left_s(candidate, waiting.due_s), -candidate.n_free))
         self.queue.take()
         # The worker's turns go by the same time as the queue did.
         waiting.job = msgspec.structs.replace(waiting.job, deadline_s=waiting.due_s)
@@ -178,25 +182,36 @@ class Pool:
         return max(1, sum(worker.ready is not None for worker in self.workers))
 
     def wait_s(self, job: Job, now: float) -> float:
-        """Return the estimated wait of a job that came now: what would be due before it, over the workers."""
-        due_s = self.queue.prospect_s(job, now)
-        ahead = sum(len(waiting.job.text) for waiting in self.queue if waiting.due_s <= due_s)
-        ahead += sum(len(waiting.job.text) for waiting in self.suspects)
-        batched = self.engine is not None and self.engine.stepping == "batched"
-        running = sum(
-            self._chars_left(other)
-            for worker in self.all_workers
-            for other in worker.jobs.values()
-            # What is due later steps aside, but where all slots step together.
-            if batched or other.job.deadline_s <= due_s
-        )
-        return self.estimate.work_s(ahead + running) / self.n_ready
+        """Return the estimated wait of a job that came now for a worker's turn, behind all that would be due before it.
 
-    def _chars_left(self, running: Running) -> int:
+        What its audio's encoding takes is work, too: gateways share the machine's CPUs with the workers.
+        """
+        due_s = self.queue.prospect_s(job, now)
+        sooner = sorted((waiting.due_s, self._work_s(waiting.job)) for waiting in self.queue if waiting.due_s <= due_s)
+        queued_s = [*(self._work_s(waiting.job) for waiting in self.suspects), *(work_s for _, work_s in sooner)]
+        warm = [worker for worker in self.workers if worker.ready is not None]
+        # A wide worker has the CPUs of all others.
+        shared_s = self._left_s(self.wide, due_s) / self.n_ready if self.wide is not None else 0.0
+        return expected_wait_s((shared_s + self._left_s(worker, due_s) for worker in warm), queued_s)
+
+    def _left_s(self, worker: WorkerLink, due_s: float) -> float:
+        """Return the work in a worker's slots that comes before a job that is due then."""
+        batched = self.engine is not None and self.engine.stepping == "batched"
+        return sum(
+            self._work_s(running.job) * self._part_left(running)
+            for running in worker.jobs.values()
+            # What is due later steps aside, but where all slots step together.
+            if batched or running.job.deadline_s <= due_s
+        )
+
+    def _work_s(self, job: Job) -> float:
+        return self.estimate.work_s(len(job.text)) + job.encoding_s
+
+    def _part_left(self, running: Running) -> float:
         """Return about how much of a text in a slot is still to be spoken: all of it where its turn has not come."""
         rate_hz = self.engine.sample_rate_hz if self.engine else 1
         expected = len(running.job.text) * self.estimate.audio_s_per_char * rate_hz
-        return round(len(running.job.text) * max(0.0, 1 - running.n_made / max(1.0, expected)))
+        return max(0.0, 1 - running.n_made / max(1.0, expected))
 
     def info(self) -> PoolInfo | None:
         """Return the pool for the gateways' catalogue; None before its engine is known."""

@@ -183,6 +183,37 @@ def test_a_segment_in_a_slot_counts_for_as_much_as_is_still_to_be_made_of_it() -
     assert waits_s == pytest.approx([4.0, 3.0, 2.0, 2.0], rel=0.02)
 
 
+def test_the_next_job_goes_to_the_worker_that_comes_to_it_first_and_not_to_that_with_most_free_slots() -> None:
+    pool = pool_of(4, 4)
+    slow(pool)
+    texts = {"long": "Hello." * 10, "short": "Hello.", "brief": "Hello."}
+    for n, (name, text) in enumerate(texts.items()):
+        pool.add(Waiting(job(request_id=name, text=text, deadline_s=1.0 + n), b"gateway", 0.0))
+        assert pool.next_assignment(0.0) is not None
+    assert [len(worker.jobs) for worker in pool.workers] == [1, 2]
+    newcomer = job(request_id="new", deadline_s=600.0)
+    assert pool.wait_s(newcomer, 0.0) == pytest.approx(4.0, rel=0.01), "and not half of the 24 seconds of all"
+    pool.add(Waiting(newcomer, b"gateway", 0.0))
+    assignment = pool.next_assignment(0.0)
+    assert assignment is not None
+    assert assignment[0] is pool.workers[1]
+
+
+def test_what_encoding_will_take_is_part_of_the_wait() -> None:
+    pool = pool_of(1)
+    slow(pool)
+    for n in range(2):
+        pool.add(Waiting(job(request_id=f"{n}", encoding_s=3.0), b"gateway", 0.0))
+    # Two jobs of two seconds of synthesis and three of encoding, one in a slot and one in the queue.
+    assert pool.next_assignment(0.0) is not None
+    assert len(pool.queue) == 1
+    newcomer = job(request_id="new", deadline_s=600.0)
+    assert pool.wait_s(newcomer, 0.0) == pytest.approx(10.0, rel=0.01)
+    (running,) = pool.workers[0].jobs.values()
+    running.n_made = 1_000_000
+    assert pool.wait_s(newcomer, 0.0) == pytest.approx(5.0, rel=0.01)
+
+
 def test_the_last_slot_of_a_worker_is_kept_for_urgent_jobs() -> None:
     pool = pool_of(2)
     for n in range(3):

@@ -19,6 +19,8 @@ class Encoder(ABC):
         self.rate_hz = rate_hz
         self.spent_s = 0.0
         """Wall time of encoding so far."""
+        self.cpu_s = 0.0
+        """CPU time of encoding so far."""
         self.n_bytes = 0
         """Of coded audio so far."""
 
@@ -70,8 +72,9 @@ class Encoder(ABC):
         return None
 
     def _counted(self, work: Callable[[], bytes]) -> bytes:
-        started_s = time.perf_counter()
+        started_s, cpu_started_s = time.perf_counter(), time.thread_time()
         data = work()
         self.spent_s += time.perf_counter() - started_s
+        self.cpu_s += time.thread_time() - cpu_started_s
         self.n_bytes += len(data)
         return data
