@@ -6,6 +6,7 @@ A turn-taking engine makes AUDIO_PER_STEP_S seconds of audio in STEP_S; a segmen
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -37,6 +38,7 @@ class Request:
     first_audio_s: float | None = None
     done_s: dict[int, float] = field(default_factory=dict)
     submitted: int = 0
+    refused: bool = False
 
     @property
     def latency_s(self) -> float:
@@ -61,8 +63,11 @@ class Request:
 class Simulation:
     """Runs requests through a pool of workers."""
 
-    def __init__(self, n_workers: int, n_slots: int = 3, order: Order = "deadline") -> None:
+    def __init__(
+        self, n_workers: int, n_slots: int = 3, order: Order = "deadline", max_wait_s: float = math.inf
+    ) -> None:
         self.pool = Pool("default", "", 0, JobQueue(1_000_000, order))
+        self.max_wait_s = max_wait_s
         self.tables = [SlotTable(n_slots) for _ in range(n_workers)]
         for index in range(n_workers):
             worker = WorkerLink(index, "default", n_slots, credits=n_slots)
@@ -77,7 +82,7 @@ class Simulation:
         """Serve all requests to their end."""
         for request in requests:
             self._requests[request.name] = request
-            self._at(request.arrived_s, lambda now, request=request: self._submit(request, now))  # type: ignore[misc]
+            self._at(request.arrived_s, lambda now, request=request: self._admit(request, now))  # type: ignore[misc]
         while self._events:
             now, _, event = heapq.heappop(self._events)
             event(now)
@@ -85,6 +90,12 @@ class Simulation:
     def _at(self, time_s: float, event: Callable[[float], None]) -> None:
         self._n_events += 1
         heapq.heappush(self._events, (time_s, self._n_events, event))
+
+    def _admit(self, request: Request, now: float) -> None:
+        """Take a request, or refuse it as the dispatcher does."""
+        request.refused = self.pool.wait_s(self._job(request, 0), now) > self.max_wait_s
+        if not request.refused:
+            self._submit(request, now)
 
     def _submit(self, request: Request, now: float) -> None:
         """Submit as many segments as may be ahead of the reader."""
@@ -130,6 +141,7 @@ class Simulation:
         assert slot.job is not None
         request = self._requests[key.request_id]
         slot.compute_s += AUDIO_PER_STEP_S
+        worker.jobs[key].n_made = round(slot.compute_s * engine().sample_rate_hz)
         if key.segment == 0 and request.first_audio_s is None:
             request.first_audio_s = now
         if slot.compute_s >= len(slot.job.text) * CHAR_S:

@@ -13,6 +13,8 @@ from tts_workers.jobqueue import Order
 N_WORKERS = 2
 # Audio seconds a second that the simulated pool makes.
 CAPACITY = N_WORKERS * AUDIO_PER_STEP_S / STEP_S
+# What a sentence takes.
+MEAN_WORK_S = 70 * CHAR_S / AUDIO_PER_STEP_S * STEP_S
 
 
 def one_liners(load: float, seconds: float, seed: int = 1, client: str = "caller") -> list[Request]:
@@ -96,3 +98,19 @@ def test_thousands_of_requests_are_all_served_whatever_the_order() -> None:
         assert all(len(request.done_s) == len(request.chars) for request in requests)
         assert len(simulation.pool.queue) == 0
         assert all(worker.credits == worker.n_slots for worker in simulation.pool.workers)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 6])
+@pytest.mark.parametrize("max_wait_s", [0.3, 2.0])
+def test_what_is_admitted_over_capacity_waits_no_longer_than_was_said(n_workers: int, max_wait_s: float) -> None:
+    requests = one_liners(3.0 * n_workers / N_WORKERS, 60)
+    Simulation(n_workers, max_wait_s=max_wait_s).run(requests)
+    admitted = [request for request in requests if not request.refused]
+    chars = sum(sum(request.chars) for request in admitted)
+    offered = sum(sum(request.chars) for request in requests)
+    # No more is refused than has to be.
+    assert 0.25 < chars / offered < 0.4
+    latencies = sorted(request.latency_s for request in admitted)
+    # Segments stay in their slots: a worker with long ones must not get the next one before a worker with short ones.
+    assert latencies[int(0.95 * len(latencies))] < 1.2 * max_wait_s + STEP_S
+    assert latencies[-1] < max_wait_s + 2 * MEAN_WORK_S
