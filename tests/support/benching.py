@@ -32,7 +32,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "tts_service", "bench", *arguments]
 
 
-def bench(directory: Path, *arguments: str, mark: str = "") -> Outcome:
+def bench(directory: Path, *arguments: str, mark: str = "", timeout_s: float = TIMEOUT_S) -> Outcome:
     """Run the command with --json, whose file goes into `directory`."""
     path = directory / "result.json"
     done = subprocess.run(
@@ -40,7 +40,7 @@ def bench(directory: Path, *arguments: str, mark: str = "") -> Outcome:
         env=dict(os.environ) | {MARK: mark},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=timeout_s,
         check=False,
     )
     return Outcome(done.returncode, done.stdout, done.stderr, path.read_bytes() if path.exists() else b"")
