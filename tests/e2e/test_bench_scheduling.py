@@ -61,7 +61,7 @@ def test_a_broken_promise_ends_with_its_own_exit_code_and_the_audio_does_not_dep
 
 
 def test_over_capacity_some_are_refused_at_once_and_the_others_are_answered(tmp_path: Path) -> None:
-    arguments = ("--seconds", "2", "--capacity-requests", "12", "--max-wait", "0.3")
+    arguments = ("--seconds", "1", "--capacity-requests", "12", "--max-wait", "0.3")
     outcome = bench(tmp_path, "overload", *STEADY, *arguments)
     # Latencies are for a machine that has nothing else to do: the exit code may be either.
     result = msgspec.json.decode(outcome.json, type=OverloadResult)
@@ -75,7 +75,20 @@ def test_over_capacity_some_are_refused_at_once_and_the_others_are_answered(tmp_
 
 
 def test_one_liners_beside_a_book_are_heard_sooner_by_deadline_than_by_requests(tmp_path: Path) -> None:
-    arguments = ("--seconds", "1.5", "--rounds", "1", "--patience", "1", "--min-gain", "1")
+    arguments = (
+        "--seconds",
+        "1",
+        "--rounds",
+        "1",
+        "--patience",
+        "0.5",
+        "--capacity-requests",
+        "12",
+        "--min-gain",
+        "1",
+        "--book-sentences",
+        "120",
+    )
     outcome = bench(tmp_path, "mix", *STEADY, *arguments, "--order", "deadline", "--order", "requests")
     result = msgspec.json.decode(outcome.json, type=MixResult)
     lines = {(line.order, line.with_book): line for line in result.lines}

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from tts_service.bench.callers import Caller, Calls, call, callers
-from tts_service.bench.capacity import measure_capacity
+from tts_service.bench.capacity import N_REQUESTS, measure_capacity
 from tts_service.bench.line_process import LineProcess
 from tts_service.bench.metrics_reading import read_metrics, total
 from tts_service.bench.mixed_load_figures import Cell, Line, gain, lines
@@ -101,13 +101,15 @@ class Mix:
                      help="Seconds after the last arrival until everybody hangs up."),
         click.Option(["--min-gain"], type=click.FloatRange(0), default=3.0, show_default=True,
                      help="95th percentile with the book, by requests over by deadline, at least."),
+        click.Option(["--capacity-requests"], type=click.IntRange(8, 1_000_000), default=N_REQUESTS,
+                     show_default=True, help="Requests that the capacity is measured with."),
         *tone_options(),
         click.Option(["--seed"], type=int, default=1, show_default=True, help="Of the arrivals."),
     ]  # fmt: skip
 
     def __init__(self, load: float, seconds: float, rounds: int, orders: tuple[str, ...], book_sentences: int,
-                 book_as: str, book_from: str, patience: float, min_gain: float, step_cost: float, step_wait: float,
-                 seed: int) -> None:  # fmt: skip
+                 book_as: str, book_from: str, patience: float, min_gain: float, capacity_requests: int,
+                 step_cost: float, step_wait: float, seed: int) -> None:  # fmt: skip
         self.load = load
         self.seconds = seconds
         self.n_rounds = rounds
@@ -118,6 +120,7 @@ class Mix:
         self.book_from = book_from
         self.patience_s = patience
         self.min_gain = min_gain
+        self.capacity_requests = capacity_requests
         self.tone = tone_values(step_cost, step_wait)
         self.seed = seed
 
@@ -133,7 +136,7 @@ class Mix:
                     with target.server(self._environment(target, order)) as server:
                         reading = read_idle(server.url)
                         # Once, so that all orders get the same arrivals.
-                        capacity = capacity or measure_capacity(client, server.url, reading)
+                        capacity = capacity or measure_capacity(client, server.url, reading, self.capacity_requests)
                         for with_book in (False, True):
                             cells.append(self._cell(client, server, order, with_book, capacity, self.seed + n))
                             step()
