@@ -23,6 +23,8 @@ def small_service(queue_limit: int) -> AbstractContextManager[Service]:
         "TTS_SERVICE_GATEWAY_MAX_REQUESTS": "4",
         "TTS_SERVICE_GATEWAY_SEGMENTS_AHEAD": "1",
         "TTS_SERVICE_POOLS_DEFAULT_QUEUE_LIMIT": str(queue_limit),
+        # On a busy machine the expected wait would be the first limit to be met.
+        "TTS_SERVICE_POOLS_DEFAULT_MAX_WAIT_S": "3600",
     }
     env = engine_options(step_cost_s=0.05) | limits
     return running("--engine", "tone", "--workers", "1", "--slots", "1", env=env)
