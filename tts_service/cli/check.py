@@ -37,5 +37,6 @@ def command(config: Path | None, list_keys: bool, defaults: bool, **flags: Any) 
     click.echo(effective_toml(loaded), nl=False)
     for spec in plan.specs:
         cpus = ", ".join(map(str, spec.cpus))
-        click.echo(f"# worker {spec.index}: pool {spec.pool}, {spec.n_threads} threads on CPUs {cpus}")
+        threads = f"{spec.n_threads} thread{'s' * (spec.n_threads > 1)}"
+        click.echo(f"# worker {spec.index}: pool {spec.pool}, {threads} on CPUs {cpus}")
     click.echo("# settings are valid", err=True)

@@ -44,7 +44,7 @@ def test_what_check_prints_is_a_file_with_the_same_settings(command: Command, tm
 def test_the_cpus_of_every_worker_are_told(command: Command) -> None:
     out = command("check", *TONE).out
     assert out.count("# worker ") == 1
-    told = out.partition("# worker 0: pool default, 1 threads on CPUs ")[2].strip()
+    told = out.partition("# worker 0: pool default, 1 thread on CPUs ")[2].strip()
     assert int(told) in os.sched_getaffinity(0)
 
 
