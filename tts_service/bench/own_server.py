@@ -15,6 +15,7 @@ from typing import Any
 
 from tts_service.errors import CannotStart, Unavailable
 from tts_service.http_client import Connection
+from tts_service.interrupts import ended_like_interrupted
 
 # Longer than a worker may take to load and warm up by default.
 READY_TIMEOUT_S = 200.0
@@ -29,6 +30,7 @@ import sys, signal
 from tts_service.orphans import die_with_parent
 die_with_parent(int(sys.argv[1]), signal.SIGTERM)
 from tts_service.cli.main import main
+from tts_service.interrupts import ended_like_interrupted
 main(sys.argv[2:])
 """
 
@@ -41,7 +43,7 @@ def own_server(flags: list[str], environment: Mapping[str, str]) -> Iterator[tup
     ends.
     """
     # Short, because socket paths are: see runtime_dir.py.
-    with tempfile.TemporaryDirectory(prefix="tts-bench-") as directory:
+    with ended_like_interrupted(), tempfile.TemporaryDirectory(prefix="tts-bench-") as directory:
         log = Path(directory) / "log"
         arguments = ["serve", "--host=127.0.0.1", "--port=0", f"--runtime-dir={directory}/run", *flags]
         command = [sys.executable, "-c", _START, str(os.getpid()), *arguments]

@@ -19,6 +19,7 @@ from tts_service.gateway.body import read_body
 from tts_service.gateway.client import DispatcherClient
 from tts_service.gateway.spoken_text import SpokenText
 from tts_service.gateway.utterance import Utterance, resolve
+from tts_service.interrupts import ended_like_interrupted
 from tts_service.runtime_dir import RuntimeDir
 from tts_service.settings import Loaded
 from tts_service.settings.schema import MAX_TEXT_CHARS, GatewaySettings
@@ -43,7 +44,7 @@ class OwnWorkers(NamedTuple):
 @contextmanager
 def own_workers(loaded: Loaded, config: Path | None) -> Iterator[OwnWorkers]:
     """Start the workers' half, wait until every pool has a warm worker, and stop it afterwards."""
-    with tempfile.TemporaryDirectory(prefix="tts-own-") as directory:
+    with ended_like_interrupted(), tempfile.TemporaryDirectory(prefix="tts-own-") as directory:
         runtime_dir = RuntimeDir(Path(directory) / "run")
         runtime_dir.prepare()
         half = Half("workers", [], _quiet(child_environment(loaded, config, runtime_dir)))
